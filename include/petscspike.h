@@ -197,6 +197,8 @@ typedef struct {
   PetscInt  border; /* rows and columns that are solved by a dense system, for `PCSpikeSetMaxBorder()`              */
   /* of the last setup: `PC_SPIKE_FACTOR_AUTO` has become one of the others */
   PCSpikeFactorType factor_type;
+  /* partitions that begin inside of a rank where nothing coupled two rows when they were chosen */
+  PetscInt cuts;
 } PCSpikeInfo;
 
 /*S

@@ -214,12 +214,37 @@ static PetscReal Tolerance(void)
   return size == 1 ? 200 * PETSC_MACHINE_EPSILON : PetscMax(1e-7, 200 * PETSC_MACHINE_EPSILON);
 }
 
-/* The operator against the inverse of the diagonal blocks of A, [start[p], start[p+1]) each, by LAPACK */
-static PetscErrorCode CheckBlocks(PC pc, Mat A, PetscInt np, const PetscInt start[], PetscReal tol, const char where[])
+/*
+  Partitions of a rank with rows start[0] to start[np] that begin where nothing couples rows i - 1 and i: at the place
+  that is nearest to an equal share of what is left, of lengths from a half to five quarters of the mean
+*/
+static void MoveToCuts(PetscInt n, const PetscScalar a[], PetscInt np, PetscInt start[])
+{
+  const PetscInt end = start[np], mean = (end - start[0]) / np, least = PetscMax((mean + 1) / 2, 1),
+                 most = mean + ((end - start[0]) % np ? 1 : 0) + mean / 4;
+
+  for (PetscInt p = 1; p < np; p++) {
+    const PetscInt rest = np - p, share = (end - start[p - 1] + rest) / (rest + 1);
+    PetscInt       best = -1;
+
+    for (PetscInt i = start[p - 1] + least; i <= start[p - 1] + most; i++) {
+      const PetscInt from = PetscAbsInt(i - start[p - 1] - share);
+
+      if (end - i < rest * least || end - i > rest * most) continue;
+      if (a[i + (i - 1) * n] != (PetscScalar)0.0 || a[i - 1 + i * n] != (PetscScalar)0.0) continue;
+      if (best < 0 || from < PetscAbsInt(best - start[p - 1] - share)) best = i;
+    }
+    start[p] = best < 0 ? start[p - 1] + share : best;
+  }
+}
+
+/* The operator against the inverse of the diagonal blocks of A, even[p] to even[p + 1] each, or at cuts, by LAPACK */
+static PetscErrorCode CheckBlocks(PC pc, Mat A, PetscInt np, const PetscInt even[], PetscReal tol, const char where[])
 {
   PetscScalar *a, *ref, *op;
-  PetscInt     n, r0, r1;
+  PetscInt     n, r0, r1, start[16];
   PetscReal    diff, norm;
+  PetscMPIInt  size;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &n, NULL));
@@ -235,6 +260,9 @@ static PetscErrorCode CheckBlocks(PC pc, Mat A, PetscInt np, const PetscInt star
     PetscCall(MatRestoreRow(A, i, &count, &cols, &vals));
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, a, n * n, MPIU_SCALAR, MPIU_SUM, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscArraycpy(start, even, np + 1));
+  for (PetscInt p = 0; np > size && p < np; p += np / size) MoveToCuts(n, a, np / size, start + p);
   for (PetscInt p = 0; p < np; p++)
     PetscCall(SpikeTestInvert(start[p + 1] - start[p], a + start[p] * (n + 1), n, ref + start[p] * (n + 1), n));
   for (PetscInt trans = 0; trans < 2; trans++) {

@@ -71,8 +71,9 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Level: intermediate
 
   Notes:
-  The rows of each rank are cut into partitions of equal length. Each diagonal block is factored as a band, without
-  row exchanges, or with them (`PCSpikeSetPivoting()`). What couples two neighbouring partitions is taken into
+  The rows of each rank are cut into partitions of equal length, or of unequal ones where nothing couples two rows near
+  their ends, so that nothing is neglected there. Each diagonal block is factored as a band, without row exchanges, or
+  with them (`PCSpikeSetPivoting()`). What couples two neighbouring partitions is taken into
   account by a small dense system for each interface, made from the tips of the two spikes (`PC_SPIKE_TRUNCATED`), by
   one system of all interfaces (`PC_SPIKE_FULL`), or left out (`PC_SPIKE_BLOCK`). In the truncated form an interface
   between two ranks is an interface like any other: in an apply a rank exchanges as many values as a half-bandwidth with
@@ -163,10 +164,12 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   the ordering is chosen; on several ranks each one does so for its diagonal block. A dominant matrix pays one look at
   its diagonal.
 
-  The ordering `auto` (the default) takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank,
-  and the natural ordering with `PCSpikeSetBandwidth()`. On several ranks each rank orders its own rows, and couplings
-  between ranks that lie outside the band then are dropped as by `PCSpikeSetBandwidth()`; `auto` does that only where
-  the natural band is cut (`PCSpikeSetMaxBandwidth()`, memory) and loses more.
+  The ordering `auto` (the default) takes the band of least work of `MATORDERINGNATURAL` and of `MATORDERINGRCM` of A +
+  A^T on one rank, and the natural ordering with `PCSpikeSetBandwidth()`. On several ranks each rank orders its own
+  rows, and couplings between ranks that lie outside the band then are dropped as by `PCSpikeSetBandwidth()`; `auto`
+  does that where the natural band is cut (`PCSpikeSetMaxBandwidth()`, memory) and loses more, where a rank has fewer
+  rows than it is wide, or where it takes twice the work of what is left, with the iterations that the dropped share
+  costs. A direct solve drops nothing that the natural band holds.
 
   References:
   Polizzi and Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, Parallel Computing 32 (2006). Li,

@@ -40,21 +40,7 @@ PetscErrorCode PCSpikeRestoreCSR_Private(PC pc, Mat A, PetscMemType memtype, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  What a pass over the entries finds; distances count numerically nonzero entries only, and where there is a limit,
-  those with |i - j| not above it
-*/
-typedef struct {
-  PetscInt   limit;  /* PETSC_INT_MAX: none */
-  PetscReal  sum;    /* of the magnitudes within the limit, 0 without one */
-  PetscInt   kl, ku; /* of this rank */
-  PetscInt   maxrow; /* nonzeros of the fullest row */
-  PetscCount zeros;  /* stored zeros */
-  PetscReal *weight; /* with weight != NULL: [kmax + 1] sums of |a_ij| by |i - j| */
-} SpikeScan;
-
-static void SpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow,
-                              SpikeScan *scan)
+void PCSpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow, SpikeScan *scan)
 {
   scan->kl = scan->ku = scan->maxrow = 0;
   scan->zeros                        = 0;
@@ -115,16 +101,16 @@ PetscErrorCode PCSpikeDropOff_Private(PC pc, PetscReal weight[], PetscInt kept[2
   Half-bandwidths for one ordering: all nonzeros, or the smallest k with  sum_{|i-j| > k} |a_ij| <= dropoff * sum
   |a_ij|. The weights by distance are one array as long as the band is wide, summed over the ranks.
 */
-static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, const SpikeCSR parts[],
-                                           const PetscInt *newrow, PetscInt full[2], PetscInt kept[2], PetscInt *maxrow,
-                                           PetscBool *zeros)
+PetscErrorCode PCSpikeMeasureBand_Private(PC pc, PetscInt n, PetscInt nparts, const SpikeCSR parts[],
+                                          const PetscInt *newrow, PetscInt full[2], PetscInt kept[2], PetscInt *maxrow,
+                                          PetscBool *zeros)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
   SpikeScan scan = {PETSC_INT_MAX, 0.0, 0, 0, 0, 0, NULL};
   PetscInt  lmax[4], gmax[4];
 
   PetscFunctionBegin;
-  SpikeScan_Private(n, nparts, parts, newrow, &scan);
+  PCSpikeScan_Private(n, nparts, parts, newrow, &scan);
   lmax[0] = scan.kl;
   lmax[1] = scan.ku;
   lmax[2] = scan.maxrow;
@@ -136,7 +122,7 @@ static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, c
   *zeros            = (PetscBool)gmax[3];
   if (s->dropoff > 0.0) {
     PetscCall(PetscCalloc1(PetscMax(gmax[0], gmax[1]) + 1, &scan.weight));
-    SpikeScan_Private(n, nparts, parts, newrow, &scan);
+    PCSpikeScan_Private(n, nparts, parts, newrow, &scan);
     PetscCall(PCSpikeDropOff_Private(pc, scan.weight, kept));
     PetscCall(PetscFree(scan.weight));
   }
@@ -149,8 +135,8 @@ static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, c
   it is `enough`, or until so many rows are reached that it costs less than looking at the matrix once. They are taken
   from the middle of a natural band of half-bandwidth K, if that is made of lines.
 */
-static PetscErrorCode SpikeLeastBand_Private(PetscInt n, PetscInt K, PetscInt nparts, const SpikeCSR parts[],
-                                             PetscInt enough, PetscInt *least)
+PetscErrorCode PCSpikeLeastBand_Private(PetscInt n, PetscInt K, PetscInt nparts, const SpikeCSR parts[],
+                                        PetscInt enough, PetscInt *least)
 {
   const PetscInt most = PetscMin(n, PetscMax(4096, n / 8));
   PetscInt      *queue, *seen;
@@ -188,54 +174,6 @@ static PetscErrorCode SpikeLeastBand_Private(PetscInt n, PetscInt K, PetscInt np
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define SPIKE_ORDERING_EXTERNAL \
-  "Ordering %s leaves the choice to another package and gives no permutation: use " \
-  "-%spc_spike_mat_ordering_type rcm, natural or auto"
-
-/*
-  newrow[i]: the place of row i in PETSc's ordering of the nonzeros of A; stored zeros are kept out of the graph. newrow
-  belongs to the PC from the start, and the graph goes before an error of PETSc's functions, such as that of an unknown
-  ordering, is passed on.
-*/
-static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, PetscBool zeros)
-{
-  PC_Spike       *s = (PC_Spike *)pc->data;
-  Mat             B = A, graph = NULL;
-  PetscBool       mpi, same;
-  IS              rperm = NULL, cperm = NULL;
-  const PetscInt *perm;
-  PetscErrorCode  ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
-  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &B, NULL, NULL));
-  PetscCall(PetscMalloc1(A->rmap->n, &s->newrow));
-  if (zeros) {
-    PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &graph));
-    ierr = MatEliminateZeros(graph, PETSC_TRUE);
-  }
-  if (!ierr) ierr = MatGetOrdering(graph ? graph : B, type, &rperm, &cperm);
-  PetscCall(MatDestroy(&graph));
-  PetscCall(ierr);
-  PetscCheck(rperm, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, SPIKE_ORDERING_EXTERNAL, type,
-             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
-  PetscCall(ISEqualUnsorted(rperm, cperm, &same));
-  if (!same) {
-    PetscCall(ISDestroy(&rperm));
-    PetscCall(ISDestroy(&cperm));
-    SETERRQ(PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-            "Ordering %s permutes rows and columns apart, and PCSPIKE reorders both alike: for large entries on the "
-            "diagonal use -%spc_spike_matching_type always",
-            type, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
-  }
-  PetscCall(ISGetIndices(rperm, &perm));
-  for (PetscInt i = 0; i < A->rmap->n; i++) s->newrow[perm[i]] = i;
-  PetscCall(ISRestoreIndices(rperm, &perm));
-  PetscCall(ISDestroy(&rperm));
-  PetscCall(ISDestroy(&cperm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   The half-bandwidths that are factored, from those of the entries: what the user has given, or where some are above the
   limit of this setup, those of the entries within it, within[2] of this rank. Row exchanges work on both diagonals
@@ -269,18 +207,18 @@ PetscErrorCode PCSpikeFitBand_Private(PC pc, PetscInt within[2], PetscInt kept[2
 }
 
 /* The entries of one rank that the limit of this setup leaves */
-static SpikeScan SpikeWithin_Private(const PC_Spike *s, PetscInt n, PetscInt nparts, const SpikeCSR parts[],
-                                     const PetscInt *newrow)
+SpikeScan PCSpikeWithin_Private(const PC_Spike *s, PetscInt n, PetscInt nparts, const SpikeCSR parts[],
+                                const PetscInt *newrow)
 {
   SpikeScan scan = {s->limit, 0.0, 0, 0, 0, 0, NULL};
 
-  SpikeScan_Private(n, nparts, parts, newrow, &scan);
+  PCSpikeScan_Private(n, nparts, parts, newrow, &scan);
   return scan;
 }
 
 /*
-  Whether the ordering newrow, with half-bandwidths b, is better than the natural one with a: the narrower band where no
-  limit cuts it, else that which is not cut, else that which keeps more of the sum of magnitudes
+  Whether the ordering s->newrow, with half-bandwidths b, is better than that of s->tried (NULL: the natural one) with
+  a: less work where no limit cuts it, else that which is not cut, else that which keeps more of the sum of magnitudes
 */
 static PetscBool SpikeOrderBetter_Private(const PC_Spike *s, PetscInt n, PetscInt nparts, const SpikeCSR parts[],
                                           const PetscInt a[2], const PetscInt b[2])
@@ -288,9 +226,49 @@ static PetscBool SpikeOrderBetter_Private(const PC_Spike *s, PetscInt n, PetscIn
   const PetscBool cuta = PCSpikeCuts_Private(s, a);
 
   if (cuta != PCSpikeCuts_Private(s, b)) return cuta;
-  if (!cuta) return (PetscBool)(b[0] + b[1] < a[0] + a[1]);
-  return (PetscBool)(SpikeWithin_Private(s, n, nparts, parts, s->newrow).sum >
-                     SpikeWithin_Private(s, n, nparts, parts, NULL).sum);
+  if (!cuta)
+    return (PetscBool)(PCSpikeBandWork_Private(b, SPIKE_MODEL_USES) < PCSpikeBandWork_Private(a, SPIKE_MODEL_USES));
+  return (PetscBool)(PCSpikeWithin_Private(s, n, nparts, parts, s->newrow).sum >
+                     PCSpikeWithin_Private(s, n, nparts, parts, s->tried).sum);
+}
+
+/*
+  On one rank: the ordering that was asked for, or the best of the natural one, with half-bandwidths kept, of RCM, and
+  where the pattern is not symmetric, of RCM of its lower triangle, which is what PETSc takes then. newrow is NULL where
+  the natural one is left.
+*/
+static PetscErrorCode SpikeOrderBest_Private(PC pc, Mat A, PetscBool isauto, PetscBool zeros, PetscInt nparts,
+                                             const SpikeCSR parts[], PetscInt kept[2])
+{
+  PC_Spike       *s    = (PC_Spike *)pc->data;
+  const PetscInt  n    = A->rmap->n;
+  const PetscReal work = PCSpikeBandWork_Private(kept, SPIKE_MODEL_USES);
+  PetscInt        full[2], k[2]   = {0, 0}, maxrow;
+  PetscBool       none, symmetric = PETSC_FALSE, ignored;
+
+  PetscFunctionBegin;
+  for (PetscInt turn = 0; turn < 2 && !(turn && (symmetric || !isauto)); turn++) {
+    PetscCall(PCSpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros, turn ? NULL : &parts[0],
+                                   turn ? &ignored : &symmetric));
+    PetscCall(PCSpikeMeasureBand_Private(pc, n, nparts, parts, s->newrow, full, k, &maxrow, &none));
+    if (isauto)
+      PetscCall(PetscInfo(pc,
+                          "RCM of %s has half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
+                          ": %.2g of the work of the natural ones\n",
+                          turn ? "the lower triangle" : "A + A^T", k[0], k[1],
+                          (double)(PCSpikeBandWork_Private(k, SPIKE_MODEL_USES) / work)));
+    if (isauto && !SpikeOrderBetter_Private(s, n, nparts, parts, kept, k)) PetscCall(PetscFree(s->newrow));
+    else {
+      PetscCall(PetscFree(s->tried));
+      s->tried  = s->newrow;
+      s->newrow = NULL;
+      kept[0]   = k[0];
+      kept[1]   = k[1];
+    }
+  }
+  s->newrow = s->tried;
+  s->tried  = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Ranks, and which ordering is asked for, where the options are possible ones */
@@ -362,61 +340,16 @@ PetscErrorCode PCSpikePlaces_Private(PC pc, Mat A)
 }
 
 /*
-  On several ranks each one orders its own rows, by their entries in its own columns. The band holds those. What couples
-  ranks is in the band where rows near the ends of a rank stay there, and dropped elsewhere. `auto` takes that only
-  where the limit of this setup cuts the natural band, and cuts away more. *better: it is taken
-*/
-static PetscErrorCode SpikeOrderRanks_Private(PC pc, Mat A, PetscBool isauto, PetscBool zeros, PetscInt nparts,
-                                              const SpikeCSR parts[], PetscInt kept[2], PetscBool *better)
-{
-  PC_Spike      *s          = (PC_Spike *)pc->data;
-  MPI_Comm       comm       = PetscObjectComm((PetscObject)pc);
-  const PetscInt n          = A->rmap->n;
-  SpikeCSR       ordered[2] = {parts[0], parts[nparts - 1]};
-  PetscInt       full[2], own[2], maxrow;
-  PetscReal      sum[2];
-  PetscBool      none;
-
-  PetscFunctionBegin;
-  if (n) PetscCall(SpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros));
-  PetscCall(PCSpikePlaces_Private(pc, A));
-  ordered[1].colmap = s->colmap;
-  PetscCall(SpikeMeasure_Private(pc, n, 1, ordered, s->newrow, full, own, &maxrow, &none));
-  *better = PETSC_TRUE;
-  if (isauto) {
-    sum[0] = SpikeWithin_Private(s, n, nparts, parts, NULL).sum;
-    sum[1] = SpikeWithin_Private(s, n, nparts, ordered, s->newrow).sum;
-    if (!PCSpikeCuts_Private(s, own)) { /* no wider band than that of the ranks' own entries */
-      SpikeScan scan = {PetscMax(own[0], own[1]), 0.0, 0, 0, 0, 0, NULL};
-
-      SpikeScan_Private(n, nparts, ordered, s->newrow, &scan);
-      sum[1] = scan.sum;
-    }
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, comm));
-    *better = (PetscBool)(sum[1] > sum[0]);
-  }
-  if (*better) {
-    kept[0] = own[0];
-    kept[1] = own[1];
-    PetscCall(PetscInfo(pc, "Each rank orders its own rows: couplings between ranks outside the band are dropped\n"));
-  } else {
-    PetscCall(PetscFree(s->newrow));
-    PetscCall(PetscFree(s->colmap));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
   Fills band.kl, band.ku, newrow (NULL: natural) and the bandwidths of info. With `auto`, one rank and no bandwidth from
-  the user, PETSc's RCM is tried and the narrower band kept. A band with a full row cannot be made narrower (kl + ku + 1
-  >= nonzeros of any row), nor one that is at most half above a bound for all orderings by more than that: they are left
-  alone. Periodic tridiagonal systems are looked for before, where the natural ordering may be taken and the bandwidth
-  is open: corners do not widen the band then.
+  the user, PETSc's RCM is tried and the band of least work kept. A band with a full row cannot be made narrower (kl +
+  ku + 1 >= nonzeros of any row), nor one that is at most half above a bound for all orderings by more than that: they
+  are left alone. Periodic tridiagonal systems are looked for before, where the natural ordering may be taken and the
+  bandwidth is open: corners do not widen the band then.
 */
 PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
 {
   PC_Spike *s       = (PC_Spike *)pc->data;
-  PetscInt  full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0, within[2] = {0, 0};
+  PetscInt  full[2] = {0, 0}, kept[2] = {0, 0}, maxrow = 0, within[2] = {0, 0};
   PetscInt  least = 0;
   PetscBool zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE),
             periodic = PETSC_FALSE, order = PETSC_FALSE, ranks = PETSC_FALSE;
@@ -424,7 +357,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
 
   PetscFunctionBegin;
   PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
-  PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, NULL, full, kept, &maxrow, &zeros));
+  PetscCall(PCSpikeMeasureBand_Private(pc, A->rmap->n, nparts, parts, NULL, full, kept, &maxrow, &zeros));
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
   /* rows of periodic tridiagonal systems have three entries */
@@ -436,27 +369,19 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
     const PetscInt K = PetscMax(kept[0], kept[1]), enough = (2 * K + 2) / 3;
 
     least = maxrow / 2;
-    if (isauto && s->dropoff == 0.0) PetscCall(SpikeLeastBand_Private(A->rmap->n, K, nparts, parts, enough, &least));
+    if (isauto && s->dropoff == 0.0) PetscCall(PCSpikeLeastBand_Private(A->rmap->n, K, nparts, parts, enough, &least));
     order = (PetscBool)(!isauto || s->dropoff > 0.0 || least < enough);
   }
-  if (order) {
-    PetscCall(SpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros));
-    PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, s->newrow, rfull, rkept, &maxrow, &zeros));
-    if (isauto && !SpikeOrderBetter_Private(s, A->rmap->n, nparts, parts, kept, rkept)) PetscCall(PetscFree(s->newrow));
-    else {
-      kept[0] = rkept[0];
-      kept[1] = rkept[1];
-    }
-  }
-  if (size > 1 && !periodic && A->rmap->N && !natural && (!isauto || PCSpikeCuts_Private(s, kept)))
-    PetscCall(SpikeOrderRanks_Private(pc, A, isauto, zeros, nparts, parts, kept, &ranks));
+  if (order) PetscCall(SpikeOrderBest_Private(pc, A, isauto, zeros, nparts, parts, kept));
+  if (size > 1 && !periodic && A->rmap->N && !natural)
+    PetscCall(PCSpikeOrderRanks_Private(pc, A, isauto, zeros, nparts, parts, kept, &ranks));
   s->apart = ranks;
   if (PCSpikeCuts_Private(s, kept)) {
     SpikeCSR  ordered[2] = {parts[0], parts[nparts - 1]};
     SpikeScan scan;
 
     if (s->colmap) ordered[1].colmap = s->colmap;
-    scan = SpikeWithin_Private(s, A->rmap->n, nparts, ordered, s->newrow);
+    scan = PCSpikeWithin_Private(s, A->rmap->n, nparts, ordered, s->newrow);
 
     within[0] = scan.kl;
     within[1] = scan.ku;
@@ -517,7 +442,7 @@ PetscErrorCode PCSpikeMeasureNatural_Private(PC pc)
     if (!aij) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
     if (nparts == 2) PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, NULL, &parts[1].colmap));
-    SpikeScan_Private(A->rmap->n, nparts, parts, NULL, &scan);
+    PCSpikeScan_Private(A->rmap->n, nparts, parts, NULL, &scan);
     PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
     full[0] = scan.kl;
     full[1] = scan.ku;

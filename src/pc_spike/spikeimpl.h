@@ -92,6 +92,35 @@ typedef struct {
   PetscReal error;   /* of several partitions                                       */
 } PCSpikeLone;
 
+/*
+  What a pass over the entries finds; distances count numerically nonzero entries only, and where there is a limit,
+  those with |i - j| not above it
+*/
+typedef struct {
+  PetscInt   limit;  /* PETSC_INT_MAX: none */
+  PetscReal  sum;    /* of the magnitudes within the limit, 0 without one */
+  PetscInt   kl, ku; /* of this rank */
+  PetscInt   maxrow; /* nonzeros of the fullest row */
+  PetscCount zeros;  /* stored zeros */
+  PetscReal *weight; /* with weight != NULL: [kmax + 1] sums of |a_ij| by |i - j| */
+} SpikeScan;
+
+/* Work space of orderings: spikeordering.c */
+typedef struct {
+  PetscInt    *ti, *tj, *si, *sj, *i, *j; /* A^T, A, and both together */
+  PetscScalar *a;
+  Mat          mat;
+  PetscInt    *queue, *degree, *seen; /* [n] of a search */
+} SpikeGraph;
+
+/* Work space of the search for cuts: spikecuts.c */
+typedef struct {
+  PetscInt     count, *row; /* rows i > 0 of this rank, ascending, that nothing couples to rows before them */
+  PetscInt    *reach;       /* [n] the last row that row i or an earlier one is coupled to directly         */
+  PetscInt    *start;       /* as in SpikeBand */
+  PetscScalar *diagonal;    /* [n] */
+} SpikeCuts;
+
 typedef struct {
   PCFACTOREDHEADER
 
@@ -119,6 +148,8 @@ typedef struct {
   PetscInt  *newrow;
   PetscInt  *colmap;   /* on several ranks, with newrow: places of the columns of the off-diagonal block, global */
   PetscBool  apart;    /* each rank has ordered its rows: couplings between ranks may lie outside the band */
+  PetscBool  traded;   /* `auto` does so though the natural band would hold all */
+  PetscBool  whole;    /* a direct solve has come since: `auto` drops nothing that the natural band holds */
   PetscReal  crossing; /* share of sum |a_ij| that was dropped then                                       */
   PetscBool *joined;   /* while independent systems are looked for */
   /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
@@ -138,6 +169,9 @@ typedef struct {
   PCSpikeInfo info;    /* of this rank; reduced on request */
   PetscBool   natural; /* the natural half-bandwidths in info are those of the present values */
 
+  SpikeCuts         cuts;
+  SpikeGraph        graph;
+  PetscInt         *tried; /* the best ordering so far, while others are tried */
   PCSpikeMatching   matching;
   PCSpikeLone       lone;
   PCSpikeBorder     border;
@@ -225,11 +259,33 @@ PETSC_INTERN PetscErrorCode PCSpikeFitBand_Private(PC, PetscInt[2], PetscInt[2])
 PETSC_INTERN PetscErrorCode PCSpikeDropOff_Private(PC, PetscReal[], PetscInt[2]);
 PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscBool, PetscInt, const SpikeCSR[]);
 
+PETSC_INTERN void      PCSpikeScan_Private(PetscInt, PetscInt, const SpikeCSR[], const PetscInt *, SpikeScan *);
+PETSC_INTERN SpikeScan PCSpikeWithin_Private(const PC_Spike *, PetscInt, PetscInt, const SpikeCSR[], const PetscInt *);
+PETSC_INTERN PetscErrorCode PCSpikeMeasureBand_Private(PC, PetscInt, PetscInt, const SpikeCSR[], const PetscInt *,
+                                                       PetscInt[2], PetscInt[2], PetscInt *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeLeastBand_Private(PetscInt, PetscInt, PetscInt, const SpikeCSR[], PetscInt,
+                                                     PetscInt *);
 PETSC_INTERN PetscErrorCode PCSpikeMeasureNatural_Private(PC);
 PETSC_INTERN PetscInt       PCSpikeOriginalRow_Private(const PC_Spike *, Mat, PetscInt);
 PETSC_INTERN PetscBool      PCSpikeBandHolds_Private(const PC_Spike *, const SpikeFillStats *, PetscBool);
 
-/* spikemodel.c: a band is the wrong form above so many operations, below such a share of entries, at such a ratio */
+/* spikeordering.c: PETSc's orderings */
+#define SPIKE_ORDERING_EXTERNAL \
+  "Ordering %s leaves the choice to another package and gives no permutation: use " \
+  "-%spc_spike_mat_ordering_type rcm, natural or auto"
+PETSC_INTERN PetscErrorCode PCSpikeOrder_Private(PC, Mat, MatOrderingType, PetscBool, const SpikeCSR *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeOrderLevels_Private(PC, PetscInt, const SpikeCSR *, const SpikeCSR *);
+PETSC_INTERN PetscErrorCode PCSpikeGraphReset_Private(PC);
+
+/* spikeorderranks.c: each rank orders its own rows */
+PETSC_INTERN PetscErrorCode PCSpikeOrderRanks_Private(PC, Mat, PetscBool, PetscBool, PetscInt, const SpikeCSR[],
+                                                      PetscInt[2], PetscBool *);
+
+/* spikemodel.c: applications that a setup is thought to be for */
+#define SPIKE_MODEL_USES 10
+PETSC_INTERN PetscReal PCSpikeBandWork_Private(const PetscInt[2], PetscReal);
+
+/* a band is the wrong form above so many operations, below such a share of entries, at such a ratio */
 #define SPIKE_WRONG_TOOL_LEAST 1e9
 #define SPIKE_WRONG_TOOL_SHARE 0.01
 #define SPIKE_WRONG_TOOL_RATIO 10
@@ -304,7 +360,12 @@ PETSC_INTERN PetscErrorCode PCSpikePeriodicUpdate_Private(PC, PetscBool, PetscIn
 PETSC_INTERN PetscReal      PCSpikePeriodicBytes_Private(const PC_Spike *);
 
 /* spikeplan.c: neighbours and partitions */
-PETSC_INTERN PetscErrorCode PCSpikePlan_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikePlan_Private(PC, PetscInt, const SpikeCSR[], const SpikeDIA *);
+
+/* spikecuts.c: partitions begin where nothing couples two rows */
+PETSC_INTERN PetscErrorCode PCSpikeCutsPlace_Private(PC, PetscBool, PetscBool, PetscInt, const SpikeCSR[],
+                                                     const SpikeDIA *, PetscInt *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeCutsReset_Private(PC);
 
 /* spikeexchange.c: tips across ranks */
 PETSC_INTERN PetscErrorCode PCSpikeExchangeCreate_Private(PC);

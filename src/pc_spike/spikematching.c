@@ -213,6 +213,8 @@ static PetscErrorCode PCSpikeMatchingMake_Private(PC pc, Mat A)
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(n, &m->col, n, &m->r, n, &m->c));
   PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  /* columns, not their places in an ordering that was chosen without a matching */
+  if (nparts == 2) PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, NULL, &parts[1].colmap));
   PetscCall(SpikeMatching(n, &parts[0], m->col, m->r, m->c, &unmatched[0], &first, &finite));
   PetscCall(PCFactoredAgree_Private(pc, &finite));
   unmatched[1] = first < 0 ? PETSC_INT_MIN : -(first + A->rmap->rstart);

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spikemodel.c: whether a band is the right form of a matrix, by the work of its factorization beside sparse LU's */
+/* spikemodel.c: the work of a band, and whether it is the right form of a matrix, beside sparse LU's */
 #include "spikeimpl.h"
+
+/*
+  Work of a band with half-bandwidths k, for each row: the factorization, and so many applications, which move each
+  value of the factors once
+*/
+PetscReal PCSpikeBandWork_Private(const PetscInt k[2], PetscReal applications)
+{
+  const PetscReal kl = (PetscReal)k[0], ku = (PetscReal)k[1];
+
+  return 2 * kl * ku + 2 * applications * (1 + kl + ku);
+}
 
 /*
   Operations of nested dissection of a mesh whose numbering has half-bandwidth K. A plane mesh of n nodes has separators

@@ -3,10 +3,11 @@
 #include "spikeimpl.h"
 
 /*
-  Rows of this rank in np partitions, balanced to within one row; neighbours are the nearest ranks that own rows. What
-  is refused is refused on all ranks, from numbers that all of them know (the ownership ranges) or from one reduction.
+  Rows of this rank in np partitions, balanced to within one row where no cuts are near; neighbours are the nearest
+  ranks that own rows. What is refused is refused on all ranks, from numbers that all of them know (the ownership
+  ranges) or from one reduction. The matrix comes in pieces, or with nparts 0 by diagonals.
 */
-PetscErrorCode PCSpikePlan_Private(PC pc)
+PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[], const SpikeDIA *dia)
 {
   PC_Spike       *s    = (PC_Spike *)pc->data;
   SpikeBand      *b    = &s->band;
@@ -15,7 +16,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   const PetscInt *range, K = PetscMax(b->kl, b->ku);
   PetscMPIInt     size, rank;
   PetscInt        np, owners = 0;
-  PetscBool       full = PETSC_FALSE, agreed;
+  PetscBool       full = PETSC_FALSE, open = PETSC_FALSE, agreed;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
@@ -33,8 +34,9 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   if (np == PETSC_DECIDE && s->lone.wanted) np = 1;
   else if (np == PETSC_DECIDE && s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc)) np = 1;
   else if (np == PETSC_DECIDE) {
-    np = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected, s->type, &full);
-    np = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));
+    open = PETSC_TRUE;
+    np   = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected, s->type, &full);
+    np   = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));
   } else { /* as many of those that were asked for as have K rows each, one row where nothing couples them */
     np = PetscMax(1, PetscMin(np, s->type != PC_SPIKE_BLOCK ? b->n / PetscMax(K, 1) : b->n));
     if (np < s->local_partitions && b->n)
@@ -61,20 +63,27 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
     np         = 1;
     s->ex.left = s->ex.right = MPI_PROC_NULL;
   }
+  PetscCall(PCSpikeCutsPlace_Private(pc, open, (PetscBool)(owners <= 1), nparts, parts, dia, &np, &full));
+  b->coupled = (PetscBool)(s->type != PC_SPIKE_BLOCK && K > 0 && (owners > 1 || np > 1));
   if (s->type == PC_SPIKE_AUTO) { /* as most ranks' rows have it is not asked: one that needs it is enough */
     PetscCallMPI(MPIU_Allreduce(&full, &agreed, 1, MPI_C_BOOL, MPI_LOR, comm));
     s->full = agreed;
   }
   b->np = np;
   PetscCall(PetscMalloc2(np + 1, &b->start, np + 1, &b->active));
+  PetscCall(PetscArraycpy(b->start, s->cuts.start, np + 1));
+  PetscCall(PCSpikeCutsReset_Private(pc));
   for (PetscInt p = 0; p <= np; p++) {
-    b->start[p]  = p * (b->n / np) + PetscMin(p, b->n % np);
     b->active[p] = (PetscBool)(b->coupled && b->n && (p > 0 || s->ex.left != MPI_PROC_NULL) &&
                                (p < np || s->ex.right != MPI_PROC_NULL));
   }
   if (!b->coupled) s->ex.left = s->ex.right = MPI_PROC_NULL;
   s->info.partitions    = b->n ? np : 0;
-  s->info.min_partition = b->n ? b->n / np : PETSC_INT_MAX;
-  s->info.max_partition = b->n / np + (b->n % np ? 1 : 0);
+  s->info.min_partition = PETSC_INT_MAX;
+  s->info.max_partition = 0;
+  for (PetscInt p = 0; p < np && b->n; p++) {
+    s->info.min_partition = PetscMin(s->info.min_partition, b->start[p + 1] - b->start[p]);
+    s->info.max_partition = PetscMax(s->info.max_partition, b->start[p + 1] - b->start[p]);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -339,6 +339,23 @@ PetscErrorCode PCSpikeRefineRestore_Private(PC pc, PetscBool *restored)
 }
 
 /*
+  Before what may be a direct solve: where `auto` has dropped couplings between ranks that the natural band holds, a
+  setup that holds them; so are all later ones
+*/
+PetscErrorCode PCSpikeRefineWhole_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (!s->traded || s->refine.direct != PETSC_BOOL3_UNKNOWN) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "A direct solve drops no couplings between ranks: setting up again\n"));
+  s->whole = PETSC_TRUE;
+  PetscCall(PCSpikeChanged_Private(pc));
+  PetscCall(PCSetUp(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   KSPSolve() is about to begin, by KSPPREONLY or not, part of another solver (it is printed indented) or not. Boosted
   pivots without a check, and without a shift type that was set, are refused
 */
@@ -355,7 +372,9 @@ static PetscErrorCode PCPreSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
   if (restored) ksp->reason = KSP_CONVERGED_ITERATING;
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, &once));
   PetscCall(PetscObjectGetTabLevel((PetscObject)ksp, &inside));
-  s->refine.armed = (PetscBool)(once && !inside);
+  s->refine.armed   = (PetscBool)(once && !inside);
+  s->refine.solving = PETSC_TRUE;
+  if (s->refine.armed) PetscCall(PCSpikeRefineWhole_Private(pc));
   if (!s->refine.armed || !s->boosted || s->shifttype != (MatFactorShiftType)PETSC_DECIDE)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeRefineChecks_Private(pc, ksp->transpose_solve, &checks));
@@ -370,7 +389,7 @@ static PetscErrorCode PCPostSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
   (void)ksp;
   (void)b;
   (void)x;
-  ((PC_Spike *)pc->data)->refine.armed = PETSC_FALSE;
+  ((PC_Spike *)pc->data)->refine.armed = ((PC_Spike *)pc->data)->refine.solving = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,6 +13,7 @@ typedef struct {
 
   PetscReal norm;     /* infinity norm of Pmat at its last setup                                               */
   PetscBool armed;    /* inside of a solve by KSPPREONLY that is no part of another solver                     */
+  PetscBool solving;  /* inside of KSPSolve()                                                                   */
   PetscBool measured; /* info.inverse_error and info.growth are those of the present factors                   */
 
   /* work vectors of the type that Pmat has; x and b for vectors of another type and for estimates; probe: random */
@@ -26,6 +27,7 @@ PETSC_INTERN PetscErrorCode PCSpikeRefineBegin_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineVerify_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineView_Private(PC, const PCSpikeInfo *, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeRefineRestore_Private(PC, PetscBool *restored);
+PETSC_INTERN PetscErrorCode PCSpikeRefineWhole_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineVec_Private(PC, PetscBool trans, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode PCSpikeRefineMat_Private(PC, PetscBool trans, Mat B, Mat X);
 

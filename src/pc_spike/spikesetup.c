@@ -41,9 +41,12 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscCall(PCSpikeSegmentsDestroy_Private(pc));
   s->dnewrow = NULL;
   PetscCall(PetscFree2(s->band.start, s->band.active));
+  PetscCall(PCSpikeCutsReset_Private(pc));
   PetscCall(PetscFree(s->band.systems));
   s->shape += s->band.launches; /* which begins at zero again: the sum of both never comes back to what it was */
   PetscCall(PetscMemzero(&s->band, sizeof(s->band)));
+  PetscCall(PCSpikeGraphReset_Private(pc));
+  PetscCall(PetscFree(s->tried));
   PetscCall(PetscFree(s->newrow));
   PetscCall(PetscFree(s->colmap));
   PetscCall(PetscFree(s->joined));
@@ -190,7 +193,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     if (s->diagonals) PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
     if (s->wide) s->diagonals = PETSC_FALSE;
     if (s->diagonals) {
-      PetscCall(PCSpikePlan_Private(pc));
+      PetscCall(PCSpikePlan_Private(pc, 0, NULL, dia));
       PetscCall(PCSpikeDIAFindSystems_Private(pc, dia));
     }
   }
@@ -206,9 +209,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
     PetscCall(PCSpikeGetCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikeExpectFalloff_Private(pc, B->rmap->n, PETSC_FALSE, nparts, parts));
-    PetscCall(PCSpikeRestoreCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
-    PetscCall(PCSpikePlan_Private(pc));
-    PetscCall(PCSpikeGetCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
+    PetscCall(PCSpikePlan_Private(pc, nparts, parts, NULL));
     PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
     PetscCall(PCSpikeRestoreCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(MatDestroy(&s->matching.B)); /* fills go by permutation and scales */

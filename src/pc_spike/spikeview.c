@@ -100,7 +100,7 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
   MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
-  PetscInt  sum[5], max[3], row[2];
+  PetscInt  sum[6], max[3], row[2];
   PetscReal pivot;
 
   PetscFunctionBegin;
@@ -114,10 +114,11 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   sum[2]  = s->info.cornerboosted;
   sum[3]  = s->info.systems;
   sum[4]  = s->info.periodic;
+  sum[5]  = s->info.cuts;
   max[0]  = s->info.max_partition;
   max[1]  = -s->info.min_partition;
   max[2]  = s->band.full ? 1 : 0; /* ranks without rows have nothing to couple */
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 5, MPIU_INT, MPI_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 6, MPIU_INT, MPI_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 3, MPIU_INT, MPI_MAX, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.decay, &info->decay, 1, MPIU_REAL, MPIU_MAX, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.bytes, &info->bytes, 1, MPIU_REAL, MPIU_SUM, comm));
@@ -135,6 +136,7 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   info->cornerboosted = sum[2];
   info->systems       = sum[3];
   info->periodic      = sum[4];
+  info->cuts          = sum[5];
   info->max_partition = max[0];
   info->min_partition = sum[0] ? -max[1] : 0;
   info->type          = PC_SPIKE_TRUNCATED;
@@ -200,8 +202,9 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                    : isauto        ? MATORDERINGRCM
                                                    : s->ordering));
   if (s->apart)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  each rank orders its own rows: couplings between ranks outside the "
-                                             "band are dropped\n"));
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  each rank orders its own rows%s\n",
+                             info.dropped > 0.0 ? ": couplings between ranks outside the band are dropped" : ""));
   if (info.cut)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  cut to half-bandwidth %" PetscInt_FMT "%s: a preconditioner; -%spc_type lu "
@@ -225,6 +228,10 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n",
                                    info.partitions, info.min_partition, info.max_partition));
+  if (info.cuts)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  %" PetscInt_FMT " partitions chosen to begin where nothing couples two rows\n",
+                                     info.cuts));
   PetscCall(PCSpikeViewFewer_Private(pc, viewer));
   PetscCall(PCSpikeViewSystems_Private(pc, &info, viewer));
   if (SpikeBandExchanges(&s->band))
