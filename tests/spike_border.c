@@ -495,6 +495,13 @@ int main(int argc, char **argv)
       args: -view -pc_spike_max_border {{0 64}separate output}
       filter: grep -E "border|half-bandwidths"
 
+   test:
+      suffix: view_ranks
+      nsize: 2
+      args: -view -pc_spike_max_border 64
+      filter: grep -E "border|half-bandwidths"
+      output_file: output/spike_border_view_pc_spike_max_border-64.out
+
    testset:
       output_file: output/spike_border_1.out
       test:
