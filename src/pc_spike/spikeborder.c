@@ -18,6 +18,7 @@ PetscErrorCode PCSpikeBorderReset_Private(PC pc)
   PetscCall(PetscFree2(d->frow, d->f));
   PetscCall(PetscFree2(d->e, d->g));
   d->m = d->count = d->nboost = 0;
+  d->ready                    = PETSC_FALSE;
   s->info.border              = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -49,6 +49,7 @@ typedef struct {
   PetscInt     badrow;         /* the first row with an entry that is not finite, in border or band; -1 */
   PetscInt     nboost;         /* pivots of S */
   PetscBool    bad;            /* S has a pivot that is zero, or not finite */
+  PetscBool    ready;          /* there are Q and S^-1: not where the band has failed, on all ranks */
   PetscReal    badvalue;
 
   /*

@@ -113,7 +113,8 @@ PetscErrorCode PCSpikeSolveBordered_Private(PC pc, PetscBool trans, PetscInt nrh
   SpikeBlockMode mode = d->across ? SPIKE_BLOCK_SET : SPIKE_BLOCK_SUB;
 
   PetscFunctionBegin;
-  if (!m || !w) {
+  if (!d->T || !w || !d->ready) {
+    if (x != b && d->T && !n) PetscCall(PCSpikeBorderMove_Private(pc, PETSC_TRUE, d->own, NULL, nrhs, b, ldb, x, ldx));
     PetscCall(PCSpikeSolvePermuted_Private(pc, trans, nrhs, b, ldb, x, ldx));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -359,7 +360,7 @@ static PetscErrorCode PCSpikeBorderInvert_Private(PC pc, PetscReal tol, PetscRea
   PetscCallBLAS("LAPACKgetrf", LAPACKgetrf_(&bm, &bm, S, &bm, piv, &info));
   PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK's getrf refuses argument %d", (int)-info);
   d->nboost = 0;
-  d->bad    = PETSC_FALSE;
+  d->bad = d->ready = PETSC_FALSE;
   for (PetscInt i = 0; i < m; i++) {
     PetscScalar    *u   = &S[i * (m + 1)];
     const PetscReal abs = PetscAbsScalar(*u);
@@ -547,6 +548,7 @@ PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, c
                                           ? 0.0
                                           : PCSpikeShift_Private(s, SpikePrecisionEpsilon(s->precision)),
                                         qnorm, d->S));
+  d->ready = PETSC_TRUE;
   if (d->across) { /* all ranks have inverted the same S; they decide alike if some did so in another way too */
     flags[0] = d->bad ? 1 : 0;
     flags[1] = d->nboost;
