@@ -522,5 +522,10 @@ int main(int argc, char **argv)
          suffix: cuda
          requires: cuda gpurun
          args: -mat_type aijcusparse -dense_mat_type densecuda -pc_spike_type full -pc_spike_local_partitions {{1 3}}
+      test:
+         suffix: cuda_ranks
+         nsize: 2
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -dense_mat_type densecuda -pc_spike_type full -random 10
 
 TEST*/

@@ -169,6 +169,41 @@ static PetscErrorCode TestRandom(PetscInt cases)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Stored zeros far from the diagonal, which get values later and lose them again: the border is chosen anew */
+static PetscErrorCode TestZeros(const Ranks *c)
+{
+  const PetscInt n = c->n, i = n / 2 + 1, j = 1;
+  PetscScalar   *a;
+  PCSpikeInfo    info;
+  PC             pc;
+  Mat            A;
+  PetscInt       start, end;
+  char           where[160];
+
+  PetscFunctionBegin;
+  PetscCall(RanksName(c, "stored zeros", where, sizeof(where)));
+  PetscCall(PetscMalloc1(n * n, &a));
+  RanksDense(c, 1.0, a);
+  a[i + j * n] = 0.25;
+  PetscCall(RanksMat(c, a, &A));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  PetscCall(CreatePC(A, &pc));
+  for (int way = 0; way < 3; way++) {
+    a[i + j * n] = way == 1 ? 0.5 : 0.0;
+    if (i >= start && i < end) PetscCall(MatSetValue(A, i, j, a[i + j * n], INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(CheckInverse(pc, n, a, TOLERANCE, where));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    PetscCall(SpikeTestCheck((PetscBool)(info.border == c->m + (way > 0) && info.dropped == 0.0),
+                             "%s, way %d: border %" PetscInt_FMT, where, way, info.border));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   A row and column of the band that are empty, on the last rank with rows: they join the border. Without room for them
   the factors fail, on that rank, or are boosted; and all is well when there is room again
@@ -353,6 +388,8 @@ int main(int argc, char **argv)
   PetscCall(TestRanks(&alone[k], NULL));
   PetscCall(TestRanks(&begin[k], NULL));
   PetscCall(TestRanks(&none[k], &even[k]));
+  PetscCall(TestZeros(&even[k]));
+  PetscCall(TestZeros(&alone[k]));
   PetscCall(TestEmptyRow(&even[k]));
   PetscCall(TestEmptyRow(size == 2 ? &alone[k] : &none[k]));
   PetscCall(TestTruncated(&even[k]));
