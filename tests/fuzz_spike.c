@@ -6,6 +6,7 @@ static char help[] = "Random cases of PCSPIKE: bands, partitions, types of matri
 typedef struct {
   PetscInt  n, kl, ku, nlocal, seed;
   PetscBool periodic, slow; /* slow: spikes hardly fall */
+  PetscInt  m, rows[3];     /* full rows and columns */
 } Band;
 
 #define SLOW_DOMINANCE 1.001
@@ -26,6 +27,8 @@ static PetscScalar Entry(const Band *b, PetscInt i, PetscInt j)
   if (j >= i - b->kl && j <= i + b->ku) return SpikeTestScalar(b->seed, i, j);
   if (b->periodic && b->n > 2 && (i + 1) % b->n == j) return SpikeTestScalar(b->seed, i, j);
   if (b->periodic && b->n > 2 && (j + 1) % b->n == i) return SpikeTestScalar(b->seed, i, j);
+  for (PetscInt k = 0; k < b->m; k++) /* all of them together weigh less than what dominates */
+    if (i == b->rows[k] || j == b->rows[k]) return 0.01 * SpikeTestScalar(b->seed, i, j) / b->n;
   return 0.0;
 }
 
@@ -161,6 +164,12 @@ static PetscErrorCode One(Fuzz *f)
     if (coupling != PC_SPIKE_TRUNCATED) slow = 40;
   }
   b.slow = FuzzChance(f, slow);
+  /* a border, where ranks have the rows of the next half-bandwidth that is tried, of no matrix by diagonals */
+  if (!b.slow && !b.periodic && strncmp(type, "dia", 3) &&
+      (size == 1 || coupling == PC_SPIKE_BLOCK || (least >= 12 && b.n >= 40)) && b.n > 0 && FuzzChance(f, 40)) {
+    b.m = FuzzInt(f, 1, 3);
+    for (PetscInt k = 0; k < b.m; k++) b.rows[k] = FuzzInt(f, 0, b.n - 1);
+  }
   PetscCall(PCSpikeSetType(pc, coupling));
   if (FuzzChance(f, 60)) PetscCall(PCSpikeSetWindowTolerance(pc, 0.0));
   if (FuzzChance(f, 70)) PetscCall(PCSpikeSetLocalPartitions(pc, FuzzInt(f, 1, FuzzChance(f, 50) ? 4 : 12)));
@@ -171,14 +180,14 @@ static PetscErrorCode One(Fuzz *f)
       b.seed++;
       if (FuzzChance(f, 30)) b.kl = PetscMin(FuzzInt(f, 0, 9), PetscMax(0, b.n - 1));
       b.periodic = (PetscBool)(b.periodic && b.kl == 1);
-      if (FuzzChance(f, 30)) b.slow = (PetscBool)(slow && !b.slow);
+      if (FuzzChance(f, 30)) b.slow = (PetscBool)(slow && !b.slow && !b.m);
       PetscCall(Set(&b, A));
     }
     PetscCall(PetscSNPrintf(where, sizeof(where),
-                            "%s, %s, n %" PetscInt_FMT ", band %" PetscInt_FMT ",%" PetscInt_FMT
-                            "%s%s, pass %" PetscInt_FMT,
+                            "%s, %s, n %" PetscInt_FMT ", band %" PetscInt_FMT ",%" PetscInt_FMT "%s%s, %" PetscInt_FMT
+                            " full rows, pass %" PetscInt_FMT,
                             type, PCSpikeTypes[coupling], b.n, b.kl, b.ku, b.periodic ? " periodic" : "",
-                            b.slow ? " slow" : "", pass));
+                            b.slow ? " slow" : "", b.m, pass));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(Check(f, pc, A, &b, a, where));
   }

@@ -125,8 +125,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   that couple two partitions. A rank-one update that would divide by zero, as for a singular matrix, is a zero pivot.
   Corners may vanish and come back in later values; when anything else couples a system, the band is chosen again.
 
-  On one rank few rows and columns that make the band wide, such as the corners of a periodic band, an arrowhead or an
-  integral constraint, are solved by a dense system where that is less work (`PCSpikeSetMaxBorder()`).
+  Few rows and columns that make the band wide, such as the corners of a periodic band, an arrowhead or an integral
+  constraint, are solved by a dense system where that is less work (`PCSpikeSetMaxBorder()`).
 
   The matrix must be of a type derived from `MATAIJ`, or `MATDIA`, or one that `MatConvert()` turns into `MATAIJ`, such
   as `MATBAIJ` and `MATSBAIJ`. From a `MATDIA` or `MATDIACUDA` the band is filled diagonal by diagonal, without a copy,

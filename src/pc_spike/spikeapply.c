@@ -167,7 +167,8 @@ static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const P
 {
   PC_Spike       *s       = (PC_Spike *)pc->data;
   SpikeBand      *band    = &s->band;
-  const size_t    bytes   = band->n * sizeof(PetscScalar);
+  const PetscInt  n       = PCSpikeLocalRows_Private(s);
+  const size_t    bytes   = n * sizeof(PetscScalar);
   const PetscBool bhere   = PCFactoredIsHere_Private(band->k->memtype, bmem),
                   xhere   = PCFactoredIsHere_Private(band->k->memtype, xmem);
   const PetscScalar *from = b;
@@ -180,7 +181,7 @@ static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const P
     from = s->stage;
   }
   if (!xhere) to = s->stage;
-  PetscCall(PCSpikeSolveReordered_Private(pc, trans, 1, from, band->n, to, band->n));
+  PetscCall(PCSpikeSolveReordered_Private(pc, trans, 1, from, n, to, n));
   if (!xhere) PetscCall((*band->k->copy2d)(band, PETSC_FALSE, PETSC_TRUE, x, bytes, s->stage, bytes, bytes, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

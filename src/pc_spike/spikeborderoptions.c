@@ -59,7 +59,15 @@ static PetscErrorCode PCSpikeGetMaxBorder_Spike(PC pc, PetscInt *max)
   pivots, each in a setup of its own; where that does not help, or there is no room, pivots are boosted as without a
   border. A zero pivot of S is boosted too, and counted.
 
-  A border is not looked for on several ranks, with `PCSpikeSetBandwidth()` and with `PCSpikeSetDropoff()`.
+  On several ranks rows of the border may belong to any of them, and a rank may have no other rows. All ranks choose
+  alike: rows whose entries reach farthest in the natural ordering, such that each rank with rows of the band has as
+  many as its half-bandwidth. Rows with most entries of a matrix that has to be reordered are not looked for there, nor
+  is anything where an ordering is named, by which each rank orders its own rows. A setup sends the entries of the
+  border's rows to the owners of their columns; an application has one reduction of as many numbers as the border has
+  rows, over the host, for up to 16 right-hand sides at once, and all ranks solve the dense system. A `MATDIA` is
+  searched on several ranks where its outermost diagonals have few rows.
+
+  A border is not looked for with `PCSpikeSetBandwidth()` and with `PCSpikeSetDropoff()`.
 
   References:
   Chan and Resasco, Generalized deflated block-elimination, SIAM J. Numer. Anal. 23 (1986). Govaerts, Stable solvers and

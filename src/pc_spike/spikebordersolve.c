@@ -56,14 +56,15 @@ static PetscErrorCode PCSpikeBorderMove_Private(PC pc, PetscBool gather, PetscIn
   SpikeBand some = s->band;
 
   PetscFunctionBegin;
+  if (!count) PetscFunctionReturn(PETSC_SUCCESS);
   some.n = count;
   PetscCall((*some.k->permute)(&some, gather, rows, NULL, nrhs, x, ldx, y, ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* w <- w - E x */
-static PetscErrorCode PCSpikeBorderMultE_Private(PC pc, PetscInt nrhs, const PetscScalar *x, PetscCount ldx,
-                                                 PetscScalar *w)
+/* w [op] E x, by the columns of this rank */
+static PetscErrorCode PCSpikeBorderMultE_Private(PC pc, SpikeBlockMode mode, PetscInt nrhs, const PetscScalar *x,
+                                                 PetscCount ldx, PetscScalar *w)
 {
   PC_Spike          *s = (PC_Spike *)pc->data;
   PCSpikeBorder     *d = &s->border;
@@ -76,8 +77,8 @@ static PetscErrorCode PCSpikeBorderMultE_Private(PC pc, PetscInt nrhs, const Pet
     z   = c;
     ldx = d->count;
   }
-  PetscCall(PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SUB, d->count, d->m, nrhs, d->E[1], d->count, z,
-                                     ldx, w, d->m));
+  PetscCall(
+    PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_DOT, mode, d->count, d->m, nrhs, d->E[1], d->count, z, ldx, w, d->m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,27 +99,32 @@ static PetscErrorCode PCSpikeBorderMultTransposeE_Private(PC pc, PetscInt nrhs, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The application with its border, between raw pointers, on band.stream; x may be b. Without a border the band's */
+/*
+  The application with its border, between raw pointers, on band.stream; x may be b. Without a border the band's. On
+  several ranks the products are summed with the right-hand side, which waits in y
+*/
 PetscErrorCode PCSpikeSolveBordered_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
                                             PetscScalar *x, PetscCount ldx)
 {
   PC_Spike      *s = (PC_Spike *)pc->data;
   PCSpikeBorder *d = &s->border;
   const PetscInt n = s->band.n, m = d->m;
-  PetscScalar   *w = d->w, *y;
+  PetscScalar   *w    = d->w, *y;
+  SpikeBlockMode mode = d->across ? SPIKE_BLOCK_SET : SPIKE_BLOCK_SUB;
 
   PetscFunctionBegin;
-  if (!m || !w) {
+  if (!d->T || !w || !d->ready) {
+    if (x != b && d->T && !n) PetscCall(PCSpikeBorderMove_Private(pc, PETSC_TRUE, d->own, NULL, nrhs, b, ldb, x, ldx));
     PetscCall(PCSpikeSolvePermuted_Private(pc, trans, nrhs, b, ldb, x, ldx));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   y = SpikeBorderY_Private(s);
-  PetscCall(PCSpikeBorderMove_Private(pc, PETSC_TRUE, m, d->drows, nrhs, b, ldb, w, m));
+  PetscCall(PCSpikeBorderMove_Private(pc, PETSC_TRUE, d->own, d->drows, nrhs, b, ldb, d->across ? y : w, m));
   if (!trans) {
     PetscCall(PCSpikeSolvePermuted_Private(pc, PETSC_FALSE, nrhs, b, ldb, x, ldx));
-    PetscCall(PCSpikeBorderMultE_Private(pc, nrhs, x, ldx, w));
-  } else
-    PetscCall(PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SUB, n, m, nrhs, d->Q[1], n, b, ldb, w, m));
+    PetscCall(PCSpikeBorderMultE_Private(pc, mode, nrhs, x, ldx, w));
+  } else PetscCall(PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_DOT, mode, n, m, nrhs, d->Q[1], n, b, ldb, w, m));
+  PetscCall(PCSpikeBorderSum_Private(pc, nrhs));
   PetscCall(PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_AXPY, SPIKE_BLOCK_SET, m, m, nrhs, d->inv + (trans ? m * m : 0), m,
                                      w, m, y, m));
   if (!trans)
@@ -128,7 +134,7 @@ PetscErrorCode PCSpikeSolveBordered_Private(PC pc, PetscBool trans, PetscInt nrh
     PetscCall(PCSpikeBorderMultTransposeE_Private(pc, nrhs, y, x, ldx));
     PetscCall(PCSpikeSolvePermuted_Private(pc, PETSC_TRUE, nrhs, x, ldx, x, ldx));
   }
-  PetscCall(PCSpikeBorderMove_Private(pc, PETSC_FALSE, m, d->drows, nrhs, y, m, x, ldx));
+  PetscCall(PCSpikeBorderMove_Private(pc, PETSC_FALSE, d->own, d->drows, nrhs, y + d->first, m, x, ldx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -136,10 +142,15 @@ PetscErrorCode PCSpikeBorderReserve_Private(PC pc, PetscInt maxrhs)
 {
   PC_Spike      *s = (PC_Spike *)pc->data;
   PCSpikeBorder *d = &s->border;
-  void          *w;
+  void          *w, *host;
 
   PetscFunctionBegin;
   if (!d->T) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->across && !PetscMemTypeHost(s->band.k->memtype)) {
+    PetscCall((*s->band.k->stage)(&s->band, (size_t)2 * maxrhs * d->m * sizeof(PetscScalar), &host));
+    PetscCall((*s->band.k->unstage)(&s->band, (void **)&d->host));
+    d->host = (PetscScalar *)host;
+  }
   PetscCall((*s->band.k->alloc)(&s->band, (size_t)maxrhs * (2 * d->m + d->count) * sizeof(PetscScalar), &w));
   PetscCall((*s->band.k->release)(&s->band, (void **)&d->w));
   d->w = (PetscScalar *)w;
@@ -163,7 +174,7 @@ PetscErrorCode PCSpikeBorderCreate_Private(PC pc)
   PetscCall(PetscMalloc3(3 * d->m * d->m + d->m, &d->S, 4 * d->m, &d->scale, d->m, &d->piv));
   for (int k = 0; k < both; k++) {
     if (!host || k) PetscCall((*b->k->alloc)(b, PetscMax(e, 1), (void **)&d->E[k]));
-    PetscCall((*b->k->alloc)(b, q, (void **)&d->Q[k]));
+    PetscCall((*b->k->alloc)(b, PetscMax(q, 1), (void **)&d->Q[k]));
   }
   if (host) d->E[0] = d->e;
   if (both == 1) {
@@ -171,11 +182,12 @@ PetscErrorCode PCSpikeBorderCreate_Private(PC pc)
     d->Q[1] = d->Q[0];
   }
   PetscCall((*b->k->alloc)(b, (size_t)2 * d->m * d->m * sizeof(PetscScalar), (void **)&d->inv));
-  d->drows   = d->rows;
+  d->drows   = d->local;
   d->dcolumn = d->column;
   if (!host) {
-    PetscCall((*b->k->alloc)(b, d->m * sizeof(PetscInt), (void **)&d->drows));
-    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->drows, 0, d->rows, 0, d->m * sizeof(PetscInt), 1));
+    PetscCall((*b->k->alloc)(b, PetscMax(d->own, 1) * sizeof(PetscInt), (void **)&d->drows));
+    if (d->own)
+      PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->drows, 0, d->local, 0, d->own * sizeof(PetscInt), 1));
     PetscCall((*b->k->alloc)(b, PetscMax(d->count, 1) * sizeof(PetscInt), (void **)&d->dcolumn));
     if (d->count)
       PetscCall(
@@ -196,12 +208,13 @@ PetscErrorCode PCSpikeBorderDestroy_Private(PC pc)
   PetscCall(PetscFree(d->stage));
   if (!d->tall.k) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*k->release)(&s->band, (void **)&d->w));
+  PetscCall((*k->unstage)(&s->band, (void **)&d->host));
   PetscCall((*k->release)(&s->band, (void **)&d->inv));
   for (int i = 0; i < (PetscDefined(USE_COMPLEX) ? 2 : 1); i++) {
     if (d->E[i] != d->e) PetscCall((*k->release)(&s->band, (void **)&d->E[i]));
     PetscCall((*k->release)(&s->band, (void **)&d->Q[i]));
   }
-  if (d->drows != d->rows) PetscCall((*k->release)(&s->band, (void **)&d->drows));
+  if (d->drows != d->local) PetscCall((*k->release)(&s->band, (void **)&d->drows));
   if (d->dcolumn != d->column) PetscCall((*k->release)(&s->band, (void **)&d->dcolumn));
   for (int i = 0; i < 2; i++) d->E[i] = d->Q[i] = NULL;
   d->drows = d->dcolumn = NULL;
@@ -247,12 +260,16 @@ static PetscErrorCode PCSpikeBorderColumns_Private(PC pc, PetscReal *qnorm, Pets
   PCSpikeBorder *d = &s->border;
   const PetscInt n = b->n, m = d->m, batch = PetscMin(m, SPIKE_MAT_APPLY_BATCH);
   PetscScalar   *norms = d->inv + m * m;
+  PetscMPIInt    rank, count;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)pc), &rank));
   PetscCall(PCSpikeReserve_Private(pc, batch));
   PetscCall((*b->k->begin)(b));
   PetscCall(PCSpikeBorderUpload_Private(pc, (PetscCount)d->count * m, d->e, d->E));
-  PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->inv, 0, d->g, 0, (size_t)m * m * sizeof(PetscScalar), 1));
+  PetscCall(PetscArrayzero(S, m * m)); /* one rank has G in its sum, and it does not matter which */
+  PetscCall(
+    (*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->inv, 0, rank ? S : d->g, 0, (size_t)m * m * sizeof(PetscScalar), 1));
   if (!PetscMemTypeHost(b->k->memtype) || PetscDefined(USE_COMPLEX))
     PetscCall(PetscMalloc1((PetscCount)n * batch, &d->stage));
   for (PetscInt j0 = 0; j0 < m; j0 += batch) {
@@ -266,15 +283,15 @@ static PetscErrorCode PCSpikeBorderColumns_Private(PC pc, PetscReal *qnorm, Pets
         F[d->frow[k] + (PetscCount)j * n] = d->f[k];
         fnorm[j0 + j] += PetscRealPart(d->f[k] * PetscConj(d->f[k]));
       }
-      fnorm[j0 + j] = PetscSqrtReal(fnorm[j0 + j]);
     }
-    if (F != Q) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, Q, 0, F, 0, (size_t)n * cols * sizeof(*F), 1));
+    if (F != Q && n)
+      PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, Q, 0, F, 0, (size_t)n * cols * sizeof(*F), 1));
     PetscCall(PCSpikeSolvePermuted_Private(pc, PETSC_FALSE, cols, Q, n, Q, n));
-    PetscCall(PCSpikeBorderMultE_Private(pc, cols, Q, n, d->inv + (PetscCount)j0 * m));
+    PetscCall(PCSpikeBorderMultE_Private(pc, SPIKE_BLOCK_SUB, cols, Q, n, d->inv + (PetscCount)j0 * m));
     for (PetscInt j = 0; j < cols; j++)
       PetscCall(PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, n, 1, 1, Q + (PetscCount)j * n, n,
                                          Q + (PetscCount)j * n, n, norms + j0 + j, 1));
-    if (PetscDefined(USE_COMPLEX)) {
+    if (PetscDefined(USE_COMPLEX) && n) {
       PetscCall(PCSpikeBorderDownload_Private(pc, (PetscCount)n * cols, Q, d->stage));
       for (PetscCount i = 0; i < (PetscCount)n * cols; i++) d->stage[i] = PetscConj(d->stage[i]);
       PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->Q[1] + (PetscCount)j0 * n, 0, d->stage, 0,
@@ -284,10 +301,17 @@ static PetscErrorCode PCSpikeBorderColumns_Private(PC pc, PetscReal *qnorm, Pets
   PetscCall(PetscFree(d->stage));
   if (!PetscMemTypeHost(b->k->memtype)) { /* room for the sums of an application, which may allocate nothing */
     PetscCall(PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, n, m, 1, d->Q[1], n, d->Q[0], n, d->w, m));
-    PetscCall(PCSpikeBorderMultE_Private(pc, 1, d->Q[0], n, d->w));
+    PetscCall(PCSpikeBorderMultE_Private(pc, SPIKE_BLOCK_SUB, 1, d->Q[0], n, d->w));
   }
   PetscCall(PCSpikeBorderDownload_Private(pc, (PetscCount)m * m + m, d->inv, S));
+  if (d->across) {
+    PetscCall(PetscMPIIntCast(m * m + m, &count));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, S, count, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
+    PetscCall(PetscMPIIntCast(m, &count));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, fnorm, count, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
+  }
   for (PetscInt j = 0; j < m; j++) qnorm[j] = PetscSqrtReal(PetscRealPart(S[m * m + j]));
+  for (PetscInt j = 0; j < m; j++) fnorm[j] = PetscSqrtReal(fnorm[j]);
   PetscCall((*b->k->end)(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -336,7 +360,7 @@ static PetscErrorCode PCSpikeBorderInvert_Private(PC pc, PetscReal tol, PetscRea
   PetscCallBLAS("LAPACKgetrf", LAPACKgetrf_(&bm, &bm, S, &bm, piv, &info));
   PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK's getrf refuses argument %d", (int)-info);
   d->nboost = 0;
-  d->bad    = PETSC_FALSE;
+  d->bad = d->ready = PETSC_FALSE;
   for (PetscInt i = 0; i < m; i++) {
     PetscScalar    *u   = &S[i * (m + 1)];
     const PetscReal abs = PetscAbsScalar(*u);
@@ -377,13 +401,14 @@ static PetscErrorCode PCSpikeBorderRefuse_Private(PC pc, const char why[], Petsc
 }
 
 /* Whether row i of the matrix may join the border */
-static PetscBool PCSpikeBorderRoom_Private(const PC_Spike *s, PetscInt i)
+static PetscBool PCSpikeBorderRoom_Private(PC pc, PetscInt i)
 {
-  const PCSpikeBorder *d    = &s->border;
+  const PCSpikeBorder *d    = &((const PC_Spike *)pc->data)->border;
   const PetscInt       most = d->max == PETSC_DECIDE ? SPIKE_BORDER_MOST : d->max;
+  PetscBool            has  = PETSC_FALSE;
 
-  return (PetscBool)(i >= 0 && d->place[i] >= 0 && d->m < most && d->added < SPIKE_BORDER_ADDED &&
-                     d->m + 1 < s->band.n);
+  for (PetscInt k = 0; k < d->m; k++) has = (PetscBool)(has || d->rows[k] == i);
+  return (PetscBool)(i >= 0 && !has && d->m < most && d->added < SPIKE_BORDER_ADDED && d->m + 1 < pc->pmat->rmap->N);
 }
 
 /*
@@ -392,9 +417,8 @@ static PetscBool PCSpikeBorderRoom_Private(const PC_Spike *s, PetscInt i)
 */
 static PetscErrorCode PCSpikeBorderAdd_Private(PC pc, PetscInt i, PetscBool *again)
 {
-  PC_Spike       *s    = (PC_Spike *)pc->data;
-  PCSpikeBorder  *d    = &s->border;
-  const PetscBool adds = PCSpikeBorderRoom_Private(s, i);
+  PCSpikeBorder  *d    = &((PC_Spike *)pc->data)->border;
+  const PetscBool adds = PCSpikeBorderRoom_Private(pc, i);
   PetscInt        to   = 0;
 
   PetscFunctionBegin;
@@ -416,29 +440,66 @@ static PetscErrorCode PCSpikeBorderAdd_Private(PC pc, PetscInt i, PetscBool *aga
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The row in which column j of Q is largest */
+/* The row in which column j of Q is largest; collective */
 static PetscErrorCode PCSpikeBorderLargest_Private(PC pc, PetscInt j, PetscInt *row)
 {
   PC_Spike      *s    = (PC_Spike *)pc->data;
   PCSpikeBorder *d    = &s->border;
   const PetscInt n    = s->band.n;
-  PetscReal      most = -1.0;
+  PetscReal      most = -1.0, all;
 
   PetscFunctionBegin;
   *row = -1;
   PetscCall(PetscMalloc1(n, &d->stage));
-  PetscCall(PCSpikeBorderDownload_Private(pc, n, d->Q[0] + (PetscCount)j * n, d->stage));
+  if (n) PetscCall(PCSpikeBorderDownload_Private(pc, n, d->Q[0] + (PetscCount)j * n, d->stage));
   for (PetscInt i = 0; i < n; i++) {
     if (d->place[i] < 0 || !(PetscAbsScalar(d->stage[i]) > most)) continue;
     most = PetscAbsScalar(d->stage[i]);
-    *row = i;
+    *row = i + pc->pmat->rmap->rstart;
   }
   PetscCall(PetscFree(d->stage));
+  if (d->across) {
+    PetscCallMPI(MPIU_Allreduce(&most, &all, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+    if (most < all) *row = -1;
+    PetscCall(PCSpikeBorderFirst_Private(pc, row));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  *bad: the first row of the matrix in which the band has a zero pivot, on any rank, -1 if none has; *overflow: there is
+  one that is too large. An interface of two ranks is at the first row of the right one. Ranks before it may name their
+  last interface in its place, which counts where no rank names another
+*/
+static PetscErrorCode PCSpikeBorderBad_Private(PC pc, const SpikePivot *partition, const SpikePivot *reduced,
+                                               PetscInt *bad, PetscBool *overflow)
+{
+  PC_Spike        *s    = (PC_Spike *)pc->data;
+  MPI_Comm         comm = PetscObjectComm((PetscObject)pc);
+  const SpikeBand *b    = &s->band;
+  PetscInt         row = -1, least[2] = {PETSC_INT_MAX, PETSC_INT_MAX};
+  PetscBool        last = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (partition->badrow >= 0) row = partition->badrow;
+  else if (b->coupled && reduced->badrow >= 0) {
+    last = (PetscBool)(reduced->badrow == b->np);
+    row  = PetscMin(b->start[reduced->badrow], b->n - 1);
+  }
+  if (row >= 0) least[last] = PCSpikeOriginalRow_Private(s, pc->pmat, row);
+  *overflow = (PetscBool)(partition->badrow >= 0 && !(partition->badvalue <= partition->tol));
+  if (s->border.across) {
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, least, 2, MPIU_INT, MPI_MIN, comm));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, overflow, 1, MPI_C_BOOL, MPI_LOR, comm));
+  }
+  *bad = least[0] < PETSC_INT_MAX ? least[0] : least[1] < PETSC_INT_MAX ? least[1] : -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   PCSpikeBorderFactor_Private - Q and S^-1 when all else can solve with the band
+
+  Collective
 
   Input Parameters:
 + partition - what the factorization of the band says: with a border it boosts no pivot at first
@@ -454,17 +515,19 @@ PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, c
 {
   PC_Spike      *s   = (PC_Spike *)pc->data;
   PCSpikeBorder *d   = &s->border;
-  PetscInt       bad = -1, largest = -1;
+  PetscInt       bad = -1, largest = -1, flags[2];
   PetscReal     *qnorm = d->scale, *fnorm = d->scale + d->m, most = 0.0;
+  PetscBool      overflow;
+  PetscMPIInt    rank;
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
   if (!d->T) PetscFunctionReturn(PETSC_SUCCESS);
-  if (partition->badrow >= 0) bad = partition->badrow;
-  else if (s->band.coupled && reduced->badrow >= 0) bad = s->band.start[reduced->badrow];
+  d->nboost = 0;
+  d->bad    = PETSC_FALSE;
+  PetscCall(PCSpikeBorderBad_Private(pc, partition, reduced, &bad, &overflow));
   if (bad >= 0) { /* an overflow stays one */
-    if (!d->settled && (partition->badrow < 0 || partition->badvalue <= partition->tol))
-      PetscCall(PCSpikeBorderAdd_Private(pc, PCSpikeOriginalRow_Private(s, d->T, bad), again));
+    if (!d->settled && !overflow) PetscCall(PCSpikeBorderAdd_Private(pc, bad, again));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCSpikeBorderColumns_Private(pc, qnorm, fnorm, d->S));
@@ -477,7 +540,7 @@ PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, c
   }
   if (most * 100 * PETSC_MACHINE_EPSILON > 1.0) {
     PetscCall(PCSpikeBorderLargest_Private(pc, largest, &bad));
-    if (PCSpikeBorderRoom_Private(s, bad)) PetscCall(PCSpikeBorderAdd_Private(pc, bad, again));
+    if (PCSpikeBorderRoom_Private(pc, bad)) PetscCall(PCSpikeBorderAdd_Private(pc, bad, again));
   }
   if (*again) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeBorderInvert_Private(pc, s->zeropivot,
@@ -485,8 +548,18 @@ PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, c
                                           ? 0.0
                                           : PCSpikeShift_Private(s, SpikePrecisionEpsilon(s->precision)),
                                         qnorm, d->S));
+  d->ready = PETSC_TRUE;
+  if (d->across) { /* all ranks have inverted the same S; they decide alike if some did so in another way too */
+    flags[0] = d->bad ? 1 : 0;
+    flags[1] = d->nboost;
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flags, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+    d->bad    = (PetscBool)flags[0];
+    d->nboost = flags[1];
+  }
   if (d->bad || d->nboost)
     PetscCall(PCSpikeBorderRefuse_Private(pc, "The dense system of a border is singular", again));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)pc), &rank));
+  if (rank) d->nboost = 0; /* counts of ranks are summed */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -77,14 +77,37 @@ PetscErrorCode PCSpikeDIAMeasure_Private(PC pc, const SpikeDIA *dia, PetscInt fu
 }
 
 /*
+  Whether single entries may show a border on several ranks: diagonals outside of all long ones, such as the corners of
+  a periodic band, have few rows. A long diagonal has too many far entries for a border, unless most of them are zeros,
+  which are not looked at. full: half-bandwidths over all ranks
+*/
+static PetscErrorCode PCSpikeDIAMayBorder_Private(PC pc, const SpikeDIA *dia, const PetscReal weight[],
+                                                  const PetscInt full[2], PetscBool *may)
+{
+  PetscInt  most, longest = 0;
+  PetscBool reorders;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeBorderMay_Private(pc, &most, &reorders, may));
+  if (!*may || PetscMax(full[0], full[1]) < 2) *may = PETSC_FALSE;
+  if (!*may) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt d = 0; d < dia->count; d++)
+    if (weight[d] != 0.0 && dia->last[d] - dia->first[d] > 2 * most)
+      longest = PetscMax(longest, PetscAbsInt(dia->offset[d]));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &longest, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  *may = (PetscBool)(longest < PetscMax(full[0], full[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   As PCSpikeChooseBand_Private() and PCSpikeExpectFalloff_Private(), from sums along diagonals. *enough: false on all
-  ranks where these do not suffice and single entries are needed: for an ordering, and for periodic systems (no row of
-  which has two entries far from the diagonal).
+  ranks where these do not suffice and single entries are needed: for an ordering, for a border on several ranks, and
+  for periodic systems (no row of which has two entries far from the diagonal).
 */
 PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBool *enough)
 {
   PC_Spike   *s     = (PC_Spike *)pc->data;
-  PetscBool   given = (PetscBool)(s->userkl != PETSC_DECIDE), isauto, natural;
+  PetscBool   given = (PetscBool)(s->userkl != PETSC_DECIDE), isauto, natural, border = PETSC_FALSE;
   PetscInt    full[4], kept[2], within[2];
   PetscReal  *weight, *bydistance;
   PetscMPIInt size;
@@ -103,8 +126,9 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
     PetscCall(PetscFree(bydistance));
   }
   PCSpikeDIABand_Private(dia, weight, s->limit, within);
+  if (size > 1) PetscCall(PCSpikeDIAMayBorder_Private(pc, dia, weight, full, &border));
   PetscCall(PetscFree(weight));
-  *enough = PETSC_TRUE;
+  *enough = (PetscBool)!border;
   if (size == 1 && dia->n && !natural && (!isauto || (!given && kept[0] + kept[1] + 1 > full[2])))
     *enough = PETSC_FALSE;
   if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic && full[3] < 2)

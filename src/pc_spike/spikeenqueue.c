@@ -6,12 +6,13 @@
 static PetscErrorCode SpikeEnqueue_Spike(PetscObject pc, PetscBool trans, void *stream, const PetscScalar *x,
                                          PetscScalar *y)
 {
-  PC_Spike *s      = (PC_Spike *)((PC)pc)->data;
-  void     *before = s->band.stream;
+  PC_Spike      *s      = (PC_Spike *)((PC)pc)->data;
+  const PetscInt n      = PCSpikeLocalRows_Private(s);
+  void          *before = s->band.stream;
 
   PetscFunctionBegin;
   s->band.stream = stream;
-  PetscCall(PCSpikeSolveBordered_Private((PC)pc, trans, 1, x, s->band.n, y, s->band.n));
+  PetscCall(PCSpikeSolveBordered_Private((PC)pc, trans, 1, x, n, y, n));
   s->band.stream = before; /* the caller's may end before the preconditioner does */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -24,9 +25,9 @@ PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject pc, SpikeEnqueue *e)
   PetscFunctionBegin;
   if (!s->built || !s->numeric || s->refine.direct == PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   e->memtype    = s->band.k->memtype;
-  e->n          = s->band.n;
+  e->n          = PCSpikeLocalRows_Private(s);
   e->run        = SpikeEnqueue_Spike;
-  e->capturable = (PetscBool)(!PetscMemTypeHost(e->memtype) && !s->ex.across);
+  e->capturable = (PetscBool)(!PetscMemTypeHost(e->memtype) && !s->ex.across && !s->border.across);
   e->shape      = s->shape + s->band.launches;
   e->values     = e->shape + s->info.refills;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -72,7 +72,7 @@ static PetscErrorCode SpikeHalvesCreate_Private(PC pc)
   if (!s->ex.link || !s->cyclic.across || !s->band.n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)pc), &rank));
-  PetscCall(MatGetOwnershipRanges(pc->pmat, &range));
+  PetscCall(MatGetOwnershipRanges(PCSpikeBandMatrix_Private(pc), &range));
   for (PetscMPIInt r = 0; r < size; r++) {
     if (range[r + 1] == range[r]) continue;
     if (root[0] < 0) root[0] = r;

@@ -18,7 +18,7 @@ static PetscErrorCode SpikeSegmentsCount_Private(PC pc, PetscInt *owners, PetscI
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)pc), &rank));
-  PetscCall(MatGetOwnershipRanges(pc->pmat, &range));
+  PetscCall(MatGetOwnershipRanges(PCSpikeBandMatrix_Private(pc), &range));
   *owners = *me = 0;
   for (PetscMPIInt r = 0; r < size; r++) {
     if (range[r + 1] == range[r]) continue;
@@ -121,7 +121,7 @@ static PetscErrorCode SpikeSegmentsMerge_Private(PC pc, SpikePivot *pivot)
   PetscCall(PetscMPIIntCast(h * h, &count));
   PetscCallMPI(MPI_Allgather(g->mine, count, MPIU_SCALAR, g->all, count, MPIU_SCALAR, comm));
   PetscCallMPI(MPI_Comm_size(comm, &ranks));
-  PetscCall(MatGetOwnershipRanges(pc->pmat, &range));
+  PetscCall(MatGetOwnershipRanges(PCSpikeBandMatrix_Private(pc), &range));
   for (PetscMPIInt r = 0; r < ranks; r++) {
     const PetscScalar *a = g->all + r * h * h;
 
@@ -202,7 +202,7 @@ static PetscErrorCode SpikeSegmentsSolve_Private(PC pc, PetscBool trans, PetscIn
   PetscCall(PetscMPIIntCast((PetscCount)h * nrhs, &count));
   PetscCallMPI(MPI_Allgather(mine, count, MPIU_SCALAR, g->all, count, MPIU_SCALAR, comm));
   PetscCallMPI(MPI_Comm_size(comm, &ranks));
-  PetscCall(MatGetOwnershipRanges(pc->pmat, &range));
+  PetscCall(MatGetOwnershipRanges(PCSpikeBandMatrix_Private(pc), &range));
   for (PetscMPIInt r = 0; r < ranks; r++) {
     if (range[r + 1] == range[r]) continue;
     for (PetscInt c = 0; c < nrhs; c++) {

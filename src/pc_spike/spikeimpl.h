@@ -187,6 +187,19 @@ static inline PetscReal PCSpikeShift_Private(const PC_Spike *s, PetscReal epsilo
   return PCFactoredShift_Private((const PC_Factored *)s, epsilon);
 }
 
+/* The matrix whose rows on each rank are those of the band; and rows of vectors on this rank */
+static inline Mat PCSpikeBandMatrix_Private(PC pc)
+{
+  const PC_Spike *s = (const PC_Spike *)pc->data;
+
+  return s->border.T ? s->border.T : pc->pmat;
+}
+
+static inline PetscInt PCSpikeLocalRows_Private(const PC_Spike *s)
+{
+  return s->border.T ? s->border.n : s->band.n;
+}
+
 /* Bad pivots of a band with a border are asked for, so that their rows can join it; later ones are boosted */
 static inline PetscBool PCSpikeBorderAsks_Private(const PC_Spike *s)
 {

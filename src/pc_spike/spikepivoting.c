@@ -17,7 +17,7 @@ PetscBool PCSpikePivotsSystems_Private(PC pc)
   if (!b->pivoting || b->kl != 1 || b->ku != 1 || !b->k->tridiagonal) return PETSC_FALSE;
   if (s->type == PC_SPIKE_BLOCK) return PETSC_TRUE;
   PetscCallMPIAbort(PETSC_COMM_SELF, MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  PetscCallAbort(PETSC_COMM_SELF, MatGetOwnershipRanges(pc->pmat, &range));
+  PetscCallAbort(PETSC_COMM_SELF, MatGetOwnershipRanges(PCSpikeBandMatrix_Private(pc), &range));
   for (PetscMPIInt r = 0; r < size; r++) owners += range[r + 1] > range[r];
   return (PetscBool)(owners <= 1 && (s->local_partitions == PETSC_DECIDE || s->local_partitions == 1));
 }

@@ -21,7 +21,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCall(MatGetOwnershipRanges(pc->pmat, &range));
+  PetscCall(MatGetOwnershipRanges(PCSpikeBandMatrix_Private(pc), &range));
   s->ex.left = s->ex.right = MPI_PROC_NULL;
   for (PetscMPIInt r = 0; r < size; r++) {
     if (range[r + 1] == range[r]) continue;

@@ -121,6 +121,7 @@ static PetscErrorCode PCSpikeGrowth_Private(PC pc, PetscReal *growth)
   const Mat A = s->border.T ? s->border.T : PCSpikeRefineMatrix_Private(pc);
   PetscReal u = -1.0, both[2], a;
   PetscBool has;
+  Vec       v;
 
   PetscFunctionBegin;
   *growth = -1.0;
@@ -135,8 +136,11 @@ static PetscErrorCode PCSpikeGrowth_Private(PC pc, PetscReal *growth)
   if (both[1] > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->matching.active) PetscCall(PCSpikeMatchingLargest_Private(pc, &a));
   else {
-    PetscCall(MatGetRowMaxAbs(A, s->refine.r, NULL));
-    PetscCall(VecNorm(s->refine.r, NORM_INFINITY, &a));
+    if (s->border.across) PetscCall(MatCreateVecs(A, NULL, &v)); /* a rank may have no rows beside a border */
+    else v = s->refine.r;
+    PetscCall(MatGetRowMaxAbs(A, v, NULL));
+    PetscCall(VecNorm(v, NORM_INFINITY, &a));
+    if (s->border.across) PetscCall(VecDestroy(&v));
   }
   if (a > 0.0) *growth = both[0] / a;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -344,8 +344,9 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   PetscReal       sum[2], max[7];
   SpikeCSR        parts[2], split[2];
   PetscInt        nparts;
-  const PetscBool work = (PetscBool)(!SpikeFaulty(SPIKE_FAULT_STALE_FILL) || !pc->setupcalled);
-  const SpikeDIA *dia  = NULL;
+  const PetscBool work   = (PetscBool)(!SpikeFaulty(SPIKE_FAULT_STALE_FILL) || !pc->setupcalled);
+  const SpikeDIA *dia    = NULL;
+  const PetscInt  rstart = pc->pmat->rmap->rstart; /* of a band beside a border too: it has all rows here, or none */
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PC_Spike_Fill, pc, 0, 0, 0));
@@ -372,11 +373,11 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   /*
     the first bad row of all, by the largest negative: exact for row numbers up to 2^53, and 2^24 in single precision
   */
-  max[2] = st->badrow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->badrow + A->rmap->rstart);
-  max[3] = st->overflowrow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->overflowrow + A->rmap->rstart);
-  max[4] = st->zerorow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->zerorow + A->rmap->rstart);
+  max[2] = st->badrow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->badrow + rstart);
+  max[3] = st->overflowrow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->overflowrow + rstart);
+  max[4] = st->zerorow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->zerorow + rstart);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, comm));
-  max[5] = st->joined < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->joined + A->rmap->rstart);
+  max[5] = st->joined < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->joined + rstart);
   max[6] = s->matching.norm;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 7, MPIU_REAL, MPIU_MAX, comm));
   st->sum         = sum[0];
@@ -562,7 +563,7 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeLoneAfter_Private(pc, reuse, &pivots.partition, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeJudge_Private(pc, A, &st, &pivots));
+    PetscCall(PCSpikeJudge_Private(pc, pc->pmat, &st, &pivots));
     PetscCall(PCSpikeBorderJudge_Private(pc));
     if (s->band.full) PetscCall(PCSpikeBytes_Private(pc)); /* PC_SPIKE_AUTO may have decided after that */
     PetscCall(PCSpikeRefineVerify_Private(pc));
