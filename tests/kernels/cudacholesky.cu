@@ -141,7 +141,7 @@ struct Band {
   std::vector<PetscReal> falloff;
   SpikePivot             piv, corner;
 
-  Band(Matrix &A, bool cholesky, bool coupled, PetscBool *interfaces)
+  Band(Matrix &A, bool cholesky, bool coupled, PetscBool *interfaces, PetscSpikePrecision precision)
   {
     memset(&s, 0, sizeof(s));
     s.n  = A.n;
@@ -149,7 +149,7 @@ struct Band {
     s.np        = (PetscInt)A.start.size() - 1;
     s.start     = A.start.data();
     s.active    = interfaces;
-    s.precision = PETSC_SPIKE_PRECISION_DOUBLE;
+    s.precision = precision;
     s.coupled   = (PetscBool)coupled;
     s.cholesky  = (PetscBool)cholesky;
     s.maxrhs    = 1;
@@ -165,7 +165,7 @@ struct Band {
 
     piv    = {(PetscReal)1e-12, 0.0, 0, -1, 0.0};
     corner = piv;
-    CheckCUDA(cudaMemset(s.band, 0xFF, h->elements * sizeof(double)));
+    CheckCUDA(cudaMemset(s.band, 0xFF, h->elements * SpikePrecisionBytes(s.precision)));
     if (s.coupled) {
       CheckCUDA(cudaMemset(s.dWt, 0xFF, (s.np + 1) * (size_t)(s.kl * s.ku) * sizeof(PetscScalar)));
       CheckCUDA(cudaMemset(s.dVb, 0xFF, (s.np + 1) * (size_t)(s.kl * s.ku) * sizeof(PetscScalar)));
@@ -178,7 +178,12 @@ struct Band {
   }
   std::vector<double> factors() const
   {
-    return Download((const double *)s.band, (size_t)((const SpikeCUDA *)s.data)->elements);
+    const size_t count = (size_t)((const SpikeCUDA *)s.data)->elements;
+
+    if (s.precision == PETSC_SPIKE_PRECISION_DOUBLE) return Download((const double *)s.band, count);
+    const std::vector<float> f = Download((const float *)s.band, count);
+
+    return std::vector<double>(f.begin(), f.end());
   }
 };
 
@@ -188,7 +193,8 @@ static void Compare(const Matrix &A, const Band &lu, const Band &c)
   const size_t size = (size_t)A.K * A.K;
 
   Result(PIVOTS, A, "a bad pivot", (double)(PetscMax(lu.piv.badrow, c.piv.badrow) + 1), 0);
-  Result(FACTORS, A, "the difference", Difference(c.factors(), lu.factors()), 1e-13);
+  Result(FACTORS, A, "the difference", Difference(c.factors(), lu.factors()),
+         c.s.precision == PETSC_SPIKE_PRECISION_DOUBLE ? 1e-13 : 1e-5);
   if (!c.s.coupled) return;
   for (PetscInt q = 1; q < c.s.np; q++) {
     Result(TIPS, A, "W", Difference(Download(c.s.dWt + q * size, size), Download(lu.s.dWt + q * size, size)), 1e-13);
@@ -198,7 +204,8 @@ static void Compare(const Matrix &A, const Band &lu, const Band &c)
   }
 }
 
-static void TestShape(PetscInt K, const std::vector<PetscInt> &sizes, bool coupled)
+static void TestShape(PetscInt K, const std::vector<PetscInt> &sizes, bool coupled,
+                      PetscSpikePrecision precision = PETSC_SPIKE_PRECISION_DOUBLE)
 {
   Matrix              A  = {};
   const PetscInt      np = (PetscInt)sizes.size();
@@ -212,7 +219,7 @@ static void TestShape(PetscInt K, const std::vector<PetscInt> &sizes, bool coupl
   for (PetscInt q = 0; q <= np; q++) active[q] = (PetscBool)(coupled && q && q < np);
   Values(A);
   {
-    Band       lu(A, false, coupled, active), c(A, true, coupled, active);
+    Band       lu(A, false, coupled, active, precision), c(A, true, coupled, active, precision);
     SpikeCUDA *h = (SpikeCUDA *)c.s.data;
 
     lu.setup(A);
@@ -290,6 +297,7 @@ int main(int argc, char **argv)
     if (K > most || (only >= 0 && K != only)) continue;
     TestShape(K, {5 * K + 3, 0, 1, K, 33, 4 * 32 + 1}, false);
     TestShape(K, {2 * K + 5}, false);
+    TestShape(K, {3 * K + 7, 0, 33, 6 * K}, false, PETSC_SPIKE_PRECISION_SINGLE);
     TestShape(K, {5 * K + 3, 3 * K, K + 1, 12 * K + 5, K}, true);
     TestShape(K, {45 * K + 1, 20 * K}, true);
   }
