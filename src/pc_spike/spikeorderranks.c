@@ -47,11 +47,11 @@ static PetscBool SpikeRanksBetter_Private(PC_Spike *s, PetscInt shortest, const 
   Whether `auto` looks at orderings of several ranks: where the natural band is cut, or wider than a rank has rows, or
   where the bound for all orderings of the ranks' own entries is below two thirds of it; collective
 */
-static PetscErrorCode SpikeRanksLook_Private(PC pc, PetscInt shortest, const SpikeCSR *own, const PetscInt kept[2],
-                                             PetscBool *look)
+static PetscErrorCode SpikeRanksLook_Private(PC pc, Mat A, PetscInt shortest, const SpikeCSR *own,
+                                             const PetscInt kept[2], PetscBool *look)
 {
   PC_Spike      *s = (PC_Spike *)pc->data;
-  const PetscInt n = pc->pmat->rmap->n, K = PetscMax(kept[0], kept[1]), enough = (2 * K + 2) / 3;
+  const PetscInt n = A->rmap->n, K = PetscMax(kept[0], kept[1]), enough = (2 * K + 2) / 3;
   PetscInt       least = 0, most;
 
   PetscFunctionBegin;
@@ -208,7 +208,7 @@ PetscErrorCode PCSpikeOrderRanks_Private(PC pc, Mat A, PetscBool isauto, PetscBo
     PetscCall(PCSpikeMeasureBand_Private(pc, n, 1, ordered, s->newrow, full, kept, &maxrow, &none));
     *better = PETSC_TRUE;
   } else {
-    PetscCall(SpikeRanksLook_Private(pc, shortest, &parts[0], kept, &look));
+    PetscCall(SpikeRanksLook_Private(pc, A, shortest, &parts[0], kept, &look));
     if (!look) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(SpikeRanksRCM_Private(pc, A, zeros, shortest, nparts, parts, kept, better, &least, &f));
     if (f > 0.0) PetscCall(SpikeRanksLevels_Private(pc, A, shortest, nparts, parts, least, kept, better, &f));
