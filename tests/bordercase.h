@@ -68,9 +68,14 @@ static inline PetscErrorCode SetValues(PetscInt n, const PetscScalar a[], Mat A)
 
 static inline PetscErrorCode CreatePC(Mat A, PC *pc)
 {
+  PetscMPIInt size;
+
   PetscFunctionBegin;
   PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
   PetscCall(PCSetType(*pc, PCSPIKE));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  /* else an ordering of several ranks may be taken that drops what couples them: good for a preconditioner */
+  if (size > 1) PetscCall(PCSpikeSetDirect(*pc, PETSC_TRUE));
   PetscCall(PCSetOperators(*pc, A, A));
   PetscCall(PCSetFromOptions(*pc));
   PetscFunctionReturn(PETSC_SUCCESS);

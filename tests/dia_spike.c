@@ -190,11 +190,15 @@ static PetscErrorCode Compare(const SpikeCase *s, PC pa, PC pb, PetscInt *conver
 
 static PetscErrorCode CreateSpike(Mat A, const char prefix[], PC *pc)
 {
+  PetscMPIInt size;
+
   PetscFunctionBegin;
   PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
   PetscCall(PCSetOptionsPrefix(*pc, prefix));
   PetscCall(PCSetType(*pc, PCSPIKE));
   PetscCall(PCSetOperators(*pc, A, A));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size > 1) PetscCall(PCSpikeSetMaxBorder(*pc, 0)); /* of diagonals of few rows single entries are looked at */
   PetscCall(PCSetFromOptions(*pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

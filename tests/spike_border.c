@@ -14,6 +14,7 @@ static PetscErrorCode TestCase(const Case *c, MatType type)
   PC              pc;
   PetscErrorCode  ierr;
   PetscMPIInt     size;
+  PetscBool       ring;
   char            where[96];
 
   PetscFunctionBegin;
@@ -30,14 +31,20 @@ static PetscErrorCode TestCase(const Case *c, MatType type)
   if (type) PetscCall(MatConvert(A, type, MAT_INPLACE_MATRIX, &A));
   PetscCall(CreatePC(A, &pc));
   PetscCall(PCSetUp(pc));
-  PetscCall(CheckBorder(pc, 1, same ? m : 3 * m, c->shuffled ? 2 * K + 1 : same ? PetscMax(K, 1) : n, where));
+  /* several ranks may order the rows of a ring, which makes its half-bandwidths twice as large, and needs no border */
+  ring = (PetscBool)(size > 1 && c->kind == PERIODIC);
+  PetscCall(CheckBorder(pc, ring ? 0 : 1, same ? m : 3 * m,
+                        c->shuffled || ring ? 2 * K + 1 + ring
+                        : same              ? PetscMax(K, 1)
+                                            : n,
+                        where));
   PetscCall(CheckInverse(pc, n, a, TOLERANCE, where));
   PetscCall(SpikeTestAdjoint(pc, TOLERANCE, where));
   Dense(c, -0.375, a);
   PetscCall(SetValues(n, a, A));
   PetscCall(CheckInverse(pc, n, a, TOLERANCE, "other values"));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.border >= 1 && info.refills == 1),
+  PetscCall(SpikeTestCheck((PetscBool)(info.border >= (ring ? 0 : 1) && info.refills == 1),
                            "%s: border %" PetscInt_FMT ", refills %" PetscInt_FMT, where, info.border, info.refills));
   PetscCall(PCSpikeSetMaxBorder(pc, 0));
   if (size > 1) PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));

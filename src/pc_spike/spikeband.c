@@ -373,6 +373,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
     order = (PetscBool)(!isauto || s->dropoff > 0.0 || least < enough);
   }
   if (order) PetscCall(SpikeOrderBest_Private(pc, A, isauto, zeros, nparts, parts, kept));
+  s->drops = PETSC_FALSE;
   if (size > 1 && !periodic && A->rmap->N && !natural)
     PetscCall(PCSpikeOrderRanks_Private(pc, A, isauto, zeros, nparts, parts, kept, &ranks));
   s->apart = ranks;

@@ -165,8 +165,9 @@ static PetscErrorCode PCSpikeBorderCostNow_Private(PC pc, PetscReal *cost)
   PetscCall(PCSpikeBorderHolds_Private(pc, PetscMax(s->band.kl, s->band.ku), d->m, d->rows, &holds));
   if (d->across)
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &count, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)pc)));
-  *cost = s->info.cut || !holds ? PETSC_MAX_REAL
-                                : SpikeBorderCost_Private(pc->pmat->rmap->N, s->band.kl, s->band.ku, d->m, count);
+  *cost = s->info.cut || s->drops || !holds
+          ? PETSC_MAX_REAL
+          : SpikeBorderCost_Private(pc->pmat->rmap->N, s->band.kl, s->band.ku, d->m, count);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -213,6 +213,7 @@ PetscErrorCode PCSpikeOrderRanks_Private(PC pc, Mat A, PetscBool isauto, PetscBo
     PetscCall(SpikeRanksRCM_Private(pc, A, zeros, shortest, nparts, parts, kept, better, &least, &f));
     if (f > 0.0) PetscCall(SpikeRanksLevels_Private(pc, A, shortest, nparts, parts, least, kept, better, &f));
   }
+  s->drops = (PetscBool)(*better && f > 0.0);
   if (*better)
     PetscCall(PetscInfo(pc, "Each rank orders its own rows%s\n",
                         f > 0.0 ? ": couplings between ranks outside the band are dropped" : ""));
