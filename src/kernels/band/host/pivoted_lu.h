@@ -340,6 +340,15 @@ static void T(Trailing)(int w, const T(Moves) * moves, PetscCount n, PetscCount 
   }
 }
 
+/* A panel that is not factored: sweeps over it may give anything, but go to no other rows */
+static void T(NoExchanges)(F *base, int w)
+{
+  int swap[T(NB)];
+
+  for (int c = 0; c < w; c++) swap[c] = c;
+  memcpy(base, swap, (size_t)w * sizeof(int));
+}
+
 /* The exchanges of w steps: where each row of a column comes from. Rows that leave the first w go below them. */
 static void T(SetMoves)(int w, const int swap[], T(Moves) * moves)
 {
@@ -398,7 +407,10 @@ static void T(LU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeBan
       const int ce = PetscMin(c + T(SUB), wj);
       F        *p  = P + c * (ldp + 1);
 
-      if (!T(Columns)(kl, m, wj, c, ce, P, ldp, j, piv, swap)) return;
+      if (!T(Columns)(kl, m, wj, c, ce, P, ldp, j, piv, swap)) {
+        for (PetscCount k = j; k < n; k += w) T(NoExchanges)(a + k * ld, (int)PetscMin(w, n - k));
+        return;
+      }
       if (ce == wj) break;
       T(Trailing)
       (ce - c, NULL, wj - ce, m - ce, -wj, p + (ce - c) * ldp, ldp, p + (ce - c) * ldp, ldp, p, ldp);
