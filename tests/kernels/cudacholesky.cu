@@ -265,7 +265,9 @@ static void TestShape(PetscInt K, const std::vector<PetscInt> &sizes, bool coupl
       Send(A);
       c.setup(A);
       Result(PIVOTS, A, "the row", (double)PetscAbsInt(c.piv.badrow - (what ? row : row2)), 0);
-      if (what < 3) Result(PIVOTS, A, "the pivot", fabs(c.piv.badvalue - values[what] + (what ? 0.0 : 1.0)), 1e-14);
+      if (what < 3) /* LU's kernels leave its inverse, in the precision of the factors */
+        Result(PIVOTS, A, "the pivot", fabs(c.piv.badvalue - values[what] + (what ? 0.0 : 1.0)),
+               precision == PETSC_SPIKE_PRECISION_DOUBLE ? 1e-14 : 1e-6);
       Values(A);
     }
     lu.setup(A);
