@@ -81,7 +81,10 @@ static inline PetscErrorCode CreatePC(Mat A, PC *pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* max |M^-1 - A^-1|, of the transpose too, one column after the other and all in one call */
+/*
+  max |M^-1 - A^-1|, of the transpose too, one column after the other and all in one call; where solves are checked all
+  are good
+*/
 static inline PetscErrorCode CheckInverse(PC pc, PetscInt n, const PetscScalar a[], PetscReal tol, const char where[])
 {
   PetscScalar       *inv, *m, *x;
@@ -89,6 +92,7 @@ static inline PetscErrorCode CheckInverse(PC pc, PetscInt n, const PetscScalar a
   PetscReal          norm, diff;
   Mat                A, X, Y;
   PetscInt           lda, nlocal, start;
+  PCSpikeInfo        info;
 
   PetscFunctionBegin;
   PetscCall(PCGetOperators(pc, NULL, &A));
@@ -123,6 +127,10 @@ static inline PetscErrorCode CheckInverse(PC pc, PetscInt n, const PetscScalar a
     PetscCall(MatDestroy(&X));
     PetscCall(MatDestroy(&Y));
   }
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)!info.unsolved,
+                           "%s: %" PetscInt_FMT " solves of %" PetscInt_FMT " with a large backward error, the last %g",
+                           where, info.unsolved, info.solves, (double)info.backward_error));
   PetscCall(PetscFree2(inv, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -55,25 +55,31 @@ static PetscInt SpikeCount_Private(PetscInt n, const PetscInt *reach, PetscInt *
   return count;
 }
 
-/* The pieces of the matrix that is factored, in the order of the band: one look at each entry */
+/*
+  The pieces of the matrix that is factored, in the order of the band. The last entry of each row comes first: mostly
+  these leave no cut, and no others are looked at
+*/
 static void SpikeReachCSR_Private(const PC_Spike *s, PetscInt nparts, const SpikeCSR parts[])
 {
   const SpikeBand *b = &s->band;
 
-  for (PetscInt r = 0; r < b->n; r++) {
-    const PetscInt i = s->newrow ? s->newrow[r] : r;
+  for (int all = 0; all < 2; all++) {
+    for (PetscInt r = 0; r < b->n; r++) {
+      const PetscInt i = s->newrow ? s->newrow[r] : r;
 
-    for (PetscInt p = 0; p < nparts; p++) {
-      const SpikeCSR *A = &parts[p];
+      for (PetscInt p = 0; p < nparts; p++) {
+        const SpikeCSR *A = &parts[p];
 
-      for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
-        PetscInt j = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+        for (PetscInt k = all ? A->ai[r] : PetscMax(A->ai[r], A->ai[r + 1] - 1); k < A->ai[r + 1]; k++) {
+          PetscInt j = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
 
-        if (A->aa[k] == (PetscScalar)0.0) continue;
-        if (s->newrow && !A->colmap) j = s->newrow[j];
-        if (j >= 0 && j < b->n && j - i <= b->ku && i - j <= b->kl) SpikeReaches_Private(s->cuts.reach, i, j);
+          if (A->aa[k] == (PetscScalar)0.0) continue;
+          if (s->newrow && !A->colmap) j = s->newrow[j];
+          if (j >= 0 && j < b->n && j - i <= b->ku && i - j <= b->kl) SpikeReaches_Private(s->cuts.reach, i, j);
+        }
       }
     }
+    if (!SpikeCount_Private(b->n, s->cuts.reach, NULL)) break;
   }
 }
 

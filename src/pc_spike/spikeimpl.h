@@ -319,7 +319,6 @@ PETSC_INTERN PetscErrorCode PCSpikeJudge_Private(PC, Mat, const SpikeFillStats *
 PETSC_INTERN PetscErrorCode PCSpikeMatchingChooseBand_Private(PC, Mat *);
 PETSC_INTERN void           PCSpikeMatchingForget_Private(PC_Spike *);
 PETSC_INTERN void           PCSpikeLoneForget_Private(PC_Spike *);
-PETSC_INTERN PetscErrorCode PCSpikeLoneReject_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeLoneAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingReject_Private(PC, PetscBool *);

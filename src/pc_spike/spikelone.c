@@ -18,17 +18,15 @@ void PCSpikeLoneForget_Private(PC_Spike *s)
 }
 
 /* What was tried has no factors at all: back to several partitions, which had some */
-PetscErrorCode PCSpikeLoneReject_Private(PC pc, PetscBool *again)
+static PetscBool SpikeLoneReject_Private(PCSpikeLone *l)
 {
-  PCSpikeLone *l = &((PC_Spike *)pc->data)->lone;
+  const PetscBool tried = l->wanted;
 
-  PetscFunctionBegin;
-  *again = (PetscBool)(l->wanted && !l->decided);
-  if (*again) {
+  if (tried) {
     l->wanted  = PETSC_FALSE;
     l->decided = l->again = PETSC_TRUE;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return tried;
 }
 
 /*
@@ -58,7 +56,7 @@ PetscErrorCode PCSpikeLoneAfter_Private(PC pc, PetscBool reuse, const SpikePivot
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (flags[2]) {
-    PetscCall(PCSpikeLoneReject_Private(pc, again));
+    *again = SpikeLoneReject_Private(l);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!l->wanted && (!flags[0] || !flags[1])) PetscFunctionReturn(PETSC_SUCCESS);

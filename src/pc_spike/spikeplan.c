@@ -31,8 +31,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   }
   b->n = range[rank + 1] - range[rank];
   np   = s->local_partitions;
-  if (np == PETSC_DECIDE && s->lone.wanted) np = 1;
-  else if (np == PETSC_DECIDE && s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc)) np = 1;
+  if (np == PETSC_DECIDE && (s->lone.wanted || (s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc)))) np = 1;
   else if (np == PETSC_DECIDE) {
     open = PETSC_TRUE;
     np   = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected, s->type, &full);

@@ -5,7 +5,7 @@ static char help[] = "Factors, tips and reach of SpikeKernels_CUDA by Cholesky a
   -only <K> : one half-bandwidth\n\n";
 
 #include "kernels/band/cuda/band.cuh"
-#include <vector>
+#include "devicearrays.cuh"
 
 extern "C" const SpikeKernels SpikeKernels_CUDA;
 
@@ -43,11 +43,6 @@ static double             Uniform(void)
   return (double)(z >> 44) * 0x1p-19 - 1.0;
 }
 
-static void CheckCUDA(cudaError_t status)
-{
-  PetscCheckAbort(status == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", cudaGetErrorString(status));
-}
-
 static void Call(PetscErrorCode ierr)
 {
   PetscCallAbort(PETSC_COMM_SELF, ierr);
@@ -61,25 +56,6 @@ static void Result(int topic, const Matrix &A, const char *what, double error, d
   if (++results[topic].bad <= 20)
     Call(PetscPrintf(PETSC_COMM_SELF, "# %s: n %" PetscInt_FMT ", np %d, K %" PetscInt_FMT ": %s: %g, bound %g\n",
                      topics[topic], A.n, (int)A.start.size() - 1, A.K, what, error, bound));
-}
-
-template <typename X>
-static X *Upload(const std::vector<X> &v)
-{
-  X *d;
-
-  CheckCUDA(cudaMalloc((void **)&d, (v.size() + 1) * sizeof(X)));
-  if (v.size()) CheckCUDA(cudaMemcpy(d, v.data(), v.size() * sizeof(X), cudaMemcpyHostToDevice));
-  return d;
-}
-
-template <typename X>
-static std::vector<X> Download(const X *d, size_t count)
-{
-  std::vector<X> v(count);
-
-  if (count) CheckCUDA(cudaMemcpy(v.data(), d, count * sizeof(X), cudaMemcpyDeviceToHost));
-  return v;
 }
 
 template <typename X>
@@ -180,8 +156,8 @@ struct Band {
   {
     const size_t count = (size_t)((const SpikeCUDA *)s.data)->elements;
 
-    if (s.precision == PETSC_SPIKE_PRECISION_DOUBLE) return Download((const double *)s.band, count);
-    const std::vector<float> f = Download((const float *)s.band, count);
+    if (s.precision == PETSC_SPIKE_PRECISION_DOUBLE) return Download<double>(s.band, count);
+    const std::vector<float> f = Download<float>(s.band, count);
 
     return std::vector<double>(f.begin(), f.end());
   }
@@ -197,8 +173,14 @@ static void Compare(const Matrix &A, const Band &lu, const Band &c)
          c.s.precision == PETSC_SPIKE_PRECISION_DOUBLE ? 1e-13 : 1e-5);
   if (!c.s.coupled) return;
   for (PetscInt q = 1; q < c.s.np; q++) {
-    Result(TIPS, A, "W", Difference(Download(c.s.dWt + q * size, size), Download(lu.s.dWt + q * size, size)), 1e-13);
-    Result(TIPS, A, "V", Difference(Download(c.s.dVb + q * size, size), Download(lu.s.dVb + q * size, size)), 1e-13);
+    Result(TIPS, A, "W",
+           Difference(Download<PetscScalar>(c.s.dWt + q * size, size),
+                      Download<PetscScalar>(lu.s.dWt + q * size, size)),
+           1e-13);
+    Result(TIPS, A, "V",
+           Difference(Download<PetscScalar>(c.s.dVb + q * size, size),
+                      Download<PetscScalar>(lu.s.dVb + q * size, size)),
+           1e-13);
     /*
       one combined column and the largest of all may differ by a factor, which is the more rows the slower spikes fall
     */
@@ -240,7 +222,9 @@ static void TestShape(PetscInt K, const std::vector<PetscInt> &sizes, bool coupl
       c.setup(A);
       for (PetscInt q = 1; q < np; q++)
         Result(TIPS, A, "W of a short corner",
-               Difference(Download(c.s.dWt + q * K * K, K * K), Download(lu.s.dWt + q * K * K, K * K)), 1e-5);
+               Difference(Download<PetscScalar>(c.s.dWt + q * K * K, K * K),
+                          Download<PetscScalar>(lu.s.dWt + q * K * K, K * K)),
+               1e-5);
       c.s.corner = 0.0;
     }
     /* other values, by the map, then without one */

@@ -8,16 +8,11 @@ static char
 
 #include "kernels/band/cuda/band_tiles.cuh"
 #include "kernels/common/host/half.h"
-#include <vector>
+#include "devicearrays.cuh"
 
 #define COUNT  (65536 * 4)
 #define STEP   521 /* every STEPth number of single precision, in PASSES passes over a bit more than all */
 #define PASSES 32
-
-static void CheckCUDA(cudaError_t status)
-{
-  PetscCheckAbort(status == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", cudaGetErrorString(status));
-}
 
 /* 2 i: bf16, 2 i + 1: fp16 */
 __host__ __device__ static inline void Convert(unsigned int first, unsigned int i, unsigned short *bits, float *back)

@@ -8,9 +8,9 @@ static char help[] = "Tests of SpikeKernels_CUDA: memory, fill and factor.\n\
   -only <what> : pairs kl,ku of one test only\n\n";
 
 #include "kernels/band/cuda/band_tiles.cuh"
+#include "devicearrays.cuh"
 #include <cfloat>
 #include <complex>
-#include <vector>
 
 extern "C" const SpikeKernels SpikeKernels_CUDA;
 
@@ -28,11 +28,6 @@ static Wide         ToWide(PetscScalar v)
   return v;
 }
 #endif
-
-static void CheckCUDA(cudaError_t status)
-{
-  PetscCheckAbort(status == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", cudaGetErrorString(status));
-}
 
 #define GUARD 64 /* elements before and after an array on the device */
 
@@ -205,25 +200,6 @@ static void MakeProblem(const Shape &sh, PetscInt kind, PetscSpikePrecision prec
     }
     for (int part = 0; part < 2; part++) pr.ai[part].push_back((PetscInt)pr.aj[part].size());
   }
-}
-
-template <typename X>
-static X *Upload(const std::vector<X> &v)
-{
-  X *d;
-
-  CheckCUDA(cudaMalloc((void **)&d, (v.size() + 1) * sizeof(X)));
-  if (v.size()) CheckCUDA(cudaMemcpy(d, v.data(), v.size() * sizeof(X), cudaMemcpyHostToDevice));
-  return d;
-}
-
-template <typename X>
-static std::vector<X> Download(const void *d, size_t count)
-{
-  std::vector<X> v(count);
-
-  if (count) CheckCUDA(cudaMemcpy(v.data(), d, count * sizeof(X), cudaMemcpyDeviceToHost));
-  return v;
 }
 
 /* An array on the device with guards around it, all of it NaN */

@@ -77,7 +77,7 @@ static void T(Lower)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs
   const PetscInt w = T(Panel)(f.kl, f.ku);
   T(Panel_) p;
 
-  if (b != x)
+  if (b != x && f.rows)
     for (PetscInt c = 0; c < nrhs; c++) memcpy(x + c * ldx, b + c * ldb, (size_t)f.rows * sizeof(S));
   T(Range)(&f, &lo, &hi);
   for (PetscInt c = 0; c < nrhs; c += SPIKE_PIVOTED_COLS) {
@@ -173,7 +173,7 @@ static void T(UpperT)(SpikeBandFactors f, PetscInt nrhs, const S *b, PetscCount 
   const PetscInt w = T(Panel)(f.kl, f.ku);
   T(Panel_) p;
 
-  if (b != x)
+  if (b != x && f.rows)
     for (PetscInt c = 0; c < nrhs; c++) memcpy(x + c * ldx, b + c * ldb, (size_t)f.rows * sizeof(S));
   for (PetscInt j = 0; j < f.rows; j += w) {
     T(GetPanel)(&f, j, &p);
