@@ -142,6 +142,7 @@ PetscErrorCode PCSpikeLeastBand_Private(PetscInt n, PetscInt K, PetscInt nparts,
   PetscInt      *queue, *seen;
 
   PetscFunctionBegin;
+  if (enough > most / 2 + 1) PetscFunctionReturn(PETSC_SUCCESS); /* so few rows say less */
   PetscCall(PetscMalloc1(most, &queue));
   PetscCall(PetscCalloc1(n, &seen)); /* by the search */
   for (PetscInt start = 1; start <= 3 && *least < enough; start++) {
@@ -234,8 +235,8 @@ static PetscBool SpikeOrderBetter_Private(const PC_Spike *s, PetscInt n, PetscIn
 
 /*
   On one rank: the ordering that was asked for, or the best of the natural one, with half-bandwidths kept, of RCM, and
-  where the pattern is not symmetric, of RCM of its lower triangle, which is what PETSc takes then. newrow is NULL where
-  the natural one is left.
+  where the pattern is not symmetric, of RCM of its lower triangle, which is what PETSc takes then. The latter is left
+  out where the former is at most half above a bound for all orderings. newrow is NULL where the natural one is left.
 */
 static PetscErrorCode SpikeOrderBest_Private(PC pc, Mat A, PetscBool isauto, PetscBool zeros, PetscInt nparts,
                                              const SpikeCSR parts[], PetscInt kept[2])
@@ -243,11 +244,11 @@ static PetscErrorCode SpikeOrderBest_Private(PC pc, Mat A, PetscBool isauto, Pet
   PC_Spike       *s    = (PC_Spike *)pc->data;
   const PetscInt  n    = A->rmap->n;
   const PetscReal work = PCSpikeBandWork_Private(kept, SPIKE_MODEL_USES);
-  PetscInt        full[2], k[2]   = {0, 0}, maxrow;
+  PetscInt        full[2], k[2] = {0, 0}, maxrow, least = 0, turns = 1, K;
   PetscBool       none, symmetric = PETSC_FALSE, ignored;
 
   PetscFunctionBegin;
-  for (PetscInt turn = 0; turn < 2 && !(turn && (symmetric || !isauto)); turn++) {
+  for (PetscInt turn = 0; turn < turns; turn++) {
     PetscCall(PCSpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros, turn ? NULL : &parts[0],
                                    turn ? &ignored : &symmetric));
     PetscCall(PCSpikeMeasureBand_Private(pc, n, nparts, parts, s->newrow, full, k, &maxrow, &none));
@@ -265,6 +266,10 @@ static PetscErrorCode SpikeOrderBest_Private(PC pc, Mat A, PetscBool isauto, Pet
       kept[0]   = k[0];
       kept[1]   = k[1];
     }
+    K = PetscMax(kept[0], kept[1]);
+    if (turn || symmetric || !isauto || K <= 1) continue;
+    if (s->dropoff == 0.0) PetscCall(PCSpikeLeastBand_Private(n, K, nparts, parts, (2 * K + 2) / 3, &least));
+    if (least < (2 * K + 2) / 3) turns = 2;
   }
   s->newrow = s->tried;
   s->tried  = NULL;

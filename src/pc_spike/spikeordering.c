@@ -32,7 +32,17 @@ static void SpikeTransposePattern_Private(PetscInt n, PetscInt shift, const Pets
       if (!aa || aa[k] != (PetscScalar)0.0) tj[--ti[aj[k] + shift]] = i;
 }
 
-/* Row i of the union of two patterns with ascending rows: its length, and gj != NULL: its columns */
+/* Whether the columns of each row ascend, numbers of their own rows, and none is a stored zero */
+static PetscBool SpikeAscends_Private(PetscInt n, const SpikeCSR *A)
+{
+  if (A->shift) return PETSC_FALSE;
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt k = A->ai[i]; k < A->ai[i + 1]; k++)
+      if (A->aa[k] == (PetscScalar)0.0 || (k > A->ai[i] && A->aj[k] <= A->aj[k - 1])) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/* gj <- row i of the union of two patterns with ascending rows; returns its length */
 static PetscInt SpikeUnionRow_Private(const PetscInt *a, PetscInt na, const PetscInt *b, PetscInt nb, PetscInt *gj)
 {
   PetscInt count = 0;
@@ -40,7 +50,7 @@ static PetscInt SpikeUnionRow_Private(const PetscInt *a, PetscInt na, const Pets
   for (PetscInt k = 0, l = 0; k < na || l < nb; count++) {
     const PetscInt next = l == nb || (k < na && a[k] < b[l]) ? a[k] : b[l];
 
-    if (gj) gj[count] = next;
+    gj[count] = next;
     while (k < na && a[k] == next) k++;
     while (l < nb && b[l] == next) l++;
   }
@@ -64,20 +74,27 @@ static PetscInt SpikeUnionRow_Private(const PetscInt *a, PetscInt na, const Pets
 */
 static PetscErrorCode SpikeGraphCreate_Private(PC pc, PetscInt n, const SpikeCSR *A, PetscBool *symmetric)
 {
-  SpikeGraph    *g   = &((PC_Spike *)pc->data)->graph;
-  const PetscInt nz  = A->ai[n];
-  PetscInt       sum = 0;
+  SpikeGraph     *g  = &((PC_Spike *)pc->data)->graph;
+  const PetscInt  nz = A->ai[n];
+  const PetscInt *si = A->ai, *sj = A->aj; /* A itself, its rows ascending */
+  PetscInt        sum = 0;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeGraphReset_Private(pc));
   PetscCall(PetscMalloc2(n + 1, &g->ti, nz, &g->tj));
-  PetscCall(PetscMalloc2(n + 1, &g->si, nz, &g->sj));
   SpikeTransposePattern_Private(n, A->shift, A->ai, A->aj, A->aa, g->ti, g->tj);
-  SpikeTransposePattern_Private(n, 0, g->ti, g->tj, NULL, g->si, g->sj); /* A itself, its rows ascending */
+  if (!SpikeAscends_Private(n, A)) {
+    PetscCall(PetscMalloc2(n + 1, &g->si, nz, &g->sj));
+    SpikeTransposePattern_Private(n, 0, g->ti, g->tj, NULL, g->si, g->sj);
+    si = g->si;
+    sj = g->sj;
+  }
+  PetscCall(PetscMalloc2(n + 1, &g->i, si[n] + (PetscCount)si[n], &g->j));
   *symmetric = PETSC_TRUE;
+  g->i[0]    = 0;
   for (PetscInt i = 0; i < n; i++) {
-    const PetscInt ns = g->si[i + 1] - g->si[i], nt = g->ti[i + 1] - g->ti[i],
-                   count = SpikeUnionRow_Private(g->sj + g->si[i], ns, g->tj + g->ti[i], nt, NULL);
+    const PetscInt ns = si[i + 1] - si[i], nt = g->ti[i + 1] - g->ti[i],
+                   count = SpikeUnionRow_Private(sj + si[i], ns, g->tj + g->ti[i], nt, g->j + sum);
 
     if (count != ns || count != nt) *symmetric = PETSC_FALSE;
     PetscCheck(sum <= PETSC_INT_MAX - count, PETSC_COMM_SELF, PETSC_ERR_INT_OVERFLOW,
@@ -85,16 +102,12 @@ static PetscErrorCode SpikeGraphCreate_Private(PC pc, PetscInt n, const SpikeCSR
                "or use -%spc_spike_mat_ordering_type natural",
                ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
     sum += count;
+    g->i[i + 1] = sum;
   }
-  PetscCall(PetscMalloc2(n + 1, &g->i, sum, &g->j));
-  PetscCall(PetscMalloc1(sum, &g->a));
-  g->i[0] = 0;
-  for (PetscInt i = 0; i < n; i++)
-    g->i[i + 1] = g->i[i] + SpikeUnionRow_Private(g->sj + g->si[i], g->si[i + 1] - g->si[i], g->tj + g->ti[i],
-                                                  g->ti[i + 1] - g->ti[i], g->j + g->i[i]);
-  for (PetscInt k = 0; k < sum; k++) g->a[k] = 1.0;
   PetscCall(PetscFree2(g->ti, g->tj));
   PetscCall(PetscFree2(g->si, g->sj));
+  PetscCall(PetscMalloc1(sum, &g->a));
+  for (PetscInt k = 0; k < sum; k++) g->a[k] = 1.0;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, g->i, g->j, g->a, &g->mat));
   PetscCall(MatSetOption(g->mat, MAT_STRUCTURALLY_SYMMETRIC, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
