@@ -114,11 +114,10 @@ PetscErrorCode PCBlockILUGetInfo_BlockILU(PC pc, PCBlockILUInfo *info)
 
 PetscErrorCode PCView_BlockILU(PC pc, PetscViewer viewer)
 {
-  PC_BlockILU      *s = (PC_BlockILU *)pc->data;
-  PetscBool         isascii, isstring;
-  PCBlockILUInfo    info;
-  PetscViewerFormat format;
-  char              text[sizeof(s->failtext)];
+  PC_BlockILU   *s = (PC_BlockILU *)pc->data;
+  PetscBool      isascii, isstring;
+  PCBlockILUInfo info;
+  char           text[sizeof(s->failtext)];
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
@@ -128,7 +127,6 @@ PetscErrorCode PCView_BlockILU(PC pc, PetscViewer viewer)
     else PetscCall(PetscViewerStringSPrintf(viewer, " lvls=%" PetscInt_FMT, s->levels));
   }
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerGetFormat(viewer, &format));
   if (s->complete)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  complete factorization, in %s precision\n",
                                      s->precision == PETSC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
@@ -144,25 +142,33 @@ PetscErrorCode PCView_BlockILU(PC pc, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCBlockILUGetInfo(pc, &info));
+  PetscCall(PCFactoredViewGroup_Private(viewer, "factors"));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  %" PetscInt_FMT " block rows, blocks of %" PetscInt_FMT " x %" PetscInt_FMT "\n",
                                    info.block_rows, info.bs, info.bs));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  subdomains %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT
-                                   " block rows; blocks that couple those of a rank, dropped: %" PetscInt64_FMT "\n",
-                                   info.subdomains, info.min_subdomain, info.max_subdomain, info.dropped));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  factor fill ratio %g, blocks of the factors %" PetscInt64_FMT "\n",
-                                   (double)info.fill_ratio, info.factor_blocks));
+                                   " block rows\n",
+                                   info.subdomains, info.min_subdomain, info.max_subdomain));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  level sets: lower %" PetscInt_FMT ", upper %" PetscInt_FMT "\n",
                                    info.lower_levels, info.upper_levels));
   if (s->multicolor) PetscCall(PetscViewerASCIIPrintf(viewer, "  colors %" PetscInt_FMT "\n", info.colors));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscCall(PCFactoredViewGroup_Private(viewer, "quality"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks that couple subdomains of a rank, dropped: %" PetscInt64_FMT "\n",
+                                   info.dropped));
   if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the factors %.0f bytes, of the rest %.0f bytes, backend %s\n",
-                                   (double)info.bytes, (double)info.extra_bytes, info.backend));
-  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n",
-                                     info.rebuilds, info.refills));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscCall(PCFactoredViewGroup_Private(viewer, "cost"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  factor fill ratio %g, blocks of the factors %" PetscInt64_FMT "\n",
+                                   (double)info.fill_ratio, info.factor_blocks));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the factors %.0f bytes, of the rest %.0f bytes\n",
+                                   (double)info.bytes, (double)info.extra_bytes));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  backend %s, setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n",
+                                   info.backend, info.rebuilds, info.refills));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscCall(PCFactoredGetFailText_Private(pc, text, sizeof(text)));
   if (text[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  FAILED: %s\n", text));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -134,6 +134,15 @@ PetscErrorCode PCFactoredFail_Private(PC pc, PCFailedReason reason, PetscErrorCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The heading of facts in a view, which PetscViewerASCIIPopTab() ends: what it is, how good, what it cost */
+PetscErrorCode PCFactoredViewGroup_Private(PetscViewer viewer, const char heading[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s:\n", heading));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The text of a failure may be on one rank only: that of the first rank that has one, on all */
 PetscErrorCode PCFactoredGetFailText_Private(PC pc, char text[], size_t length)
 {

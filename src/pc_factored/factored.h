@@ -42,6 +42,7 @@ PETSC_INTERN PetscErrorCode PCFactoredRefuse_Private(PC, KSP);
 PETSC_INTERN PetscErrorCode PCFactoredFail_Private(PC, PCFailedReason, PetscErrorCode, const char format[], ...)
   PETSC_ATTRIBUTE_FORMAT(4, 5);
 PETSC_INTERN PetscErrorCode PCFactoredGetFailText_Private(PC, char text[], size_t length);
+PETSC_INTERN PetscErrorCode PCFactoredViewGroup_Private(PetscViewer, const char heading[]);
 /* factoredmat.c */
 PETSC_INTERN PetscErrorCode PCFactoredConvert_Private(PC, MatType, PetscBool reuse, Mat *converted, PetscBool *same);
 PETSC_INTERN PetscErrorCode PCFactoredAgree_Private(PC, PetscBool *yes);

@@ -164,13 +164,113 @@ static PetscErrorCode PCSpikeViewFewer_Private(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is factored, and how */
+static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, PetscViewer viewer)
+{
+  PC_Spike   *s   = (PC_Spike *)pc->data;
+  const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  PetscBool   isauto, coupled;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  %" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
+                                   " of the matrix, %" PetscInt_FMT ",%" PetscInt_FMT " factored, %s ordering\n",
+                                   info->n, info->natural_kl, info->natural_ku, info->kl, info->ku,
+                                   !info->reordered ? MATORDERINGNATURAL
+                                   : isauto         ? MATORDERINGRCM
+                                                    : s->ordering));
+  if (s->apart)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  each rank orders its own rows%s\n",
+                             info->dropped > 0.0 ? ": couplings between ranks outside the band are dropped" : ""));
+  if (info->cut)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  cut to half-bandwidth %" PetscInt_FMT "%s: a preconditioner; -%spc_type lu "
+                                     "has the whole matrix\n",
+                                     PetscMax(info->kl, info->ku),
+                                     s->maxband == PETSC_DECIDE ? ", which fits in memory" : "", pre));
+  PetscCall(PCSpikeViewWrongTool_Private(pc, viewer));
+  if (info->border)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  border of %" PetscInt_FMT " rows and columns, solved by a dense system\n",
+                                     info->border));
+  if (info->matched)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  rows permuted and scaled for large entries on the diagonal%s%s\n",
+                                     s->matching.rescale ? ", scales of the last values" : "",
+                                     s->ex.across ? ", each rank for itself" : ""));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n",
+                                   info->partitions, info->min_partition, info->max_partition));
+  if (info->cuts)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  %" PetscInt_FMT " partitions chosen to begin where nothing couples two rows\n",
+                                     info->cuts));
+  PetscCall(PCSpikeViewFewer_Private(pc, viewer));
+  PetscCall(PCSpikeViewSystems_Private(pc, info, viewer));
+  if (SpikeBandExchanges(&s->band))
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  pivoting: rows exchanged inside each partition\n"));
+  coupled = (PetscBool)(info->type != PC_SPIKE_BLOCK && info->partitions > 1 && PetscMax(info->kl, info->ku) > 0);
+  if (coupled && info->type == PC_SPIKE_FULL) PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled exactly\n"));
+  else if (coupled)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled by truncated spikes, corrected down to %g of their ends\n",
+                                     (double)(s->band.cholesky ? PETSC_MACHINE_EPSILON : s->window)));
+  if (s->wide)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  on the host: %s\n",
+                                     SpikeBandExchanges(&s->band)
+                                       ? "the device's kernels exchange no rows of bands"
+                                       : "half-bandwidths are larger than the device's kernels have"));
+  if (s->ex.across) PetscCall(PetscViewerASCIIPrintf(viewer, "  tips cross between ranks by %s\n", info->exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How far M is from A */
+static PetscErrorCode PCSpikeViewQuality_Private(PC pc, const PCSpikeInfo *info, PetscViewer viewer)
+{
+  PC_Spike       *s       = (PC_Spike *)pc->data;
+  const PetscBool coupled = (PetscBool)(info->type != PC_SPIKE_BLOCK && info->partitions > 1 &&
+                                        PetscMax(info->kl, info->ku) > 0);
+
+  PetscFunctionBegin;
+  if (info->unmatched)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  structurally singular: %" PetscInt_FMT " rows have no entry for the diagonal\n",
+                                     info->unmatched));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  dropped share of sum |a_ij| %g\n", (double)info->dropped));
+  if (coupled)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  far ends of the spikes%s %.1e\n",
+                                     info->type == PC_SPIKE_FULL ? "" : ", which truncation neglects, about",
+                                     (double)info->decay));
+  if (PCSpikeBoosts_Private(s) || info->boosted)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info->boosted));
+  if (info->cornerboosted)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n",
+                                     info->cornerboosted));
+  PetscCall(PCSpikeRefineView_Private(pc, info, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeViewCost_Private(const PCSpikeInfo *info, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  memory of the band %.0f bytes, of tips and reduced systems %.0f bytes, of work "
+                                   "space %.0f bytes, of the fill map %.0f bytes\n",
+                                   (double)info->bytes, (double)info->tips_bytes,
+                                   (double)(info->extra_bytes - info->tips_bytes - info->map_bytes),
+                                   (double)info->map_bytes));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  backend %s, setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n",
+                                   info->backend, info->rebuilds, info->refills));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
 {
   const char *const names[] = {"block", "truncated", "full", "auto"};
   PC_Spike         *s       = (PC_Spike *)pc->data;
-  PetscBool         isascii, isstring, isauto, coupled;
+  PetscBool         isascii, isstring;
   PCSpikeInfo       info;
-  PetscViewerFormat format;
   char              text[sizeof(s->failtext)];
 
   PetscFunctionBegin;
@@ -178,7 +278,6 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &isstring));
   if (isstring) PetscCall(PetscViewerStringSPrintf(viewer, " %s", PCSpikeTypes[s->type]));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerGetFormat(viewer, &format));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s, factors in %s precision\n", names[s->type],
                                    PetscSpikePrecisionNames[s->precision]));
   PetscCall(PCSpikeCholeskyView_Private(pc, viewer));
@@ -193,81 +292,15 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
-  PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "  %" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
-                                   " of the matrix, %" PetscInt_FMT ",%" PetscInt_FMT " factored, %s ordering\n",
-                                   info.n, info.natural_kl, info.natural_ku, info.kl, info.ku,
-                                   !info.reordered ? MATORDERINGNATURAL
-                                   : isauto        ? MATORDERINGRCM
-                                                   : s->ordering));
-  if (s->apart)
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer, "  each rank orders its own rows%s\n",
-                             info.dropped > 0.0 ? ": couplings between ranks outside the band are dropped" : ""));
-  if (info.cut)
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  cut to half-bandwidth %" PetscInt_FMT "%s: a preconditioner; -%spc_type lu "
-                                     "has the whole matrix\n",
-                                     PetscMax(info.kl, info.ku),
-                                     s->maxband == PETSC_DECIDE ? ", which fits in memory" : "",
-                                     ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
-  PetscCall(PCSpikeViewWrongTool_Private(pc, viewer));
-  if (info.border)
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  border of %" PetscInt_FMT " rows and columns, solved by a dense system\n",
-                                     info.border));
-  if (info.matched)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  rows permuted and scaled for large entries on the diagonal%s%s\n",
-                                     s->matching.rescale ? ", scales of the last values" : "",
-                                     s->ex.across ? ", each rank for itself" : ""));
-  if (info.unmatched)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  structurally singular: %" PetscInt_FMT " rows have no such entry\n",
-                                     info.unmatched));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  dropped share of sum |a_ij| %g\n", (double)info.dropped));
-  PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n",
-                                   info.partitions, info.min_partition, info.max_partition));
-  if (info.cuts)
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  %" PetscInt_FMT " partitions chosen to begin where nothing couples two rows\n",
-                                     info.cuts));
-  PetscCall(PCSpikeViewFewer_Private(pc, viewer));
-  PetscCall(PCSpikeViewSystems_Private(pc, &info, viewer));
-  if (SpikeBandExchanges(&s->band))
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  pivoting: rows exchanged inside each partition\n"));
-  coupled = (PetscBool)(info.type != PC_SPIKE_BLOCK && info.partitions > 1 && PetscMax(info.kl, info.ku) > 0);
-  if (coupled && info.type == PC_SPIKE_FULL) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled exactly, far ends of the spikes %.1e\n", (double)info.decay));
-  } else if (coupled) {
-    if (s->type == PC_SPIKE_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled by truncated spikes\n"));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  spikes corrected down to %g of their ends\n",
-                                     (double)(s->band.cholesky ? PETSC_MACHINE_EPSILON : s->window)));
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n",
-                                     (double)info.decay));
-  }
-  if (s->wide)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  on the host: %s\n",
-                                     SpikeBandExchanges(&s->band)
-                                       ? "the device's kernels exchange no rows of bands"
-                                       : "half-bandwidths are larger than the device's kernels have"));
-  if (s->ex.across) PetscCall(PetscViewerASCIIPrintf(viewer, "  tips cross between ranks by %s\n", info.exchange));
-  if (PCSpikeBoosts_Private(s) || info.boosted)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
-  if (info.cornerboosted)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n",
-                                     info.cornerboosted));
-  PetscCall(PCSpikeRefineView_Private(pc, &info, viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "  memory of the band %.0f bytes, of tips and reduced systems %.0f bytes, of work "
-                                   "space %.0f bytes, of the fill map %.0f bytes, backend %s\n",
-                                   (double)info.bytes, (double)info.tips_bytes,
-                                   (double)(info.extra_bytes - info.tips_bytes - info.map_bytes),
-                                   (double)info.map_bytes, info.backend));
-  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n",
-                                     info.rebuilds, info.refills));
+  PetscCall(PCFactoredViewGroup_Private(viewer, "band"));
+  PetscCall(PCSpikeViewBand_Private(pc, &info, viewer));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscCall(PCFactoredViewGroup_Private(viewer, "quality"));
+  PetscCall(PCSpikeViewQuality_Private(pc, &info, viewer));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscCall(PCFactoredViewGroup_Private(viewer, "cost"));
+  PetscCall(PCSpikeViewCost_Private(&info, viewer));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscCall(PCFactoredGetFailText_Private(pc, text, sizeof(text)));
   if (text[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  FAILED: %s\n", text));
   PetscFunctionReturn(PETSC_SUCCESS);
