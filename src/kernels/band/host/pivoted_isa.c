@@ -23,6 +23,7 @@
 #endif
 #include "ops_pivot.h"
 #include "pivoted_lu.h"
+#include "pivoted_narrow.h"
 #include "pivoted_sweep.h"
 
 const SpikeBandOps SPIKE_PASTE2(SpikePivotedOps_, SPIKE_ISA) = {
@@ -30,7 +31,7 @@ const SpikeBandOps SPIKE_PASTE2(SpikePivotedOps_, SPIKE_ISA) = {
   .size        = sizeof(F),
   .panel       = T(Panel),
   .lu_worksize = T(LUWorkSize),
-  .lu          = T(LU),
+  .lu          = T(AnyLU),
   .lower       = T(Lower),
   .upper       = T(Upper),
   .upper_t     = T(UpperT),
