@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from . import comments, markdown
+from . import comments, markdown, petscnames
 
 
 def escape(text: str) -> str:
@@ -47,8 +47,8 @@ def block(b: comments.Block, first: bool) -> list[str]:
     return ([] if first else [".PP"]) + [inline(b.text)]
 
 
-def page(p: comments.Page, version: str, date: str) -> str:
-    """The page of a function or type."""
+def page(p: comments.Page, ours: set[str], version: str, date: str) -> str:
+    """The page of a function or type; ours: names that have such a page, others are PETSc's."""
     lines = [f'.TH "{p.name}" "3" "{date}" "petscspike {version}" "petscspike"', ".SH NAME"]
     plain = re.sub(r"[`$]", "", re.sub(r" *\{cite\}`[^`]*`", "", p.title))
     lines += [f"{p.name} \\- {escape(plain)}", ".SH SYNOPSIS"]
@@ -60,7 +60,8 @@ def page(p: comments.Page, version: str, date: str) -> str:
         for n, b in enumerate(found):
             lines += block(b, n == 0)
     lines += [".SH LEVEL", p.level]
-    if p.seealso:
-        last = len(p.seealso) - 1
-        lines += [".SH SEE ALSO"] + [f".BR {n} (3)" + "," * (i < last) for i, n in enumerate(p.seealso)]
+    here = [n for n in p.seealso if n in ours]
+    lines += [".SH SEE ALSO"] + [f".BR {n} (3)" + "," * (i < len(here) - 1) for i, n in enumerate(here)]
+    there = ", ".join(n for n in p.seealso if n not in ours)
+    lines += [".PP", inline(f"Of PETSc, {petscnames.BASE}: {there}")] if there else []
     return "\n".join(lines) + "\n"

@@ -61,7 +61,8 @@ def page(root: pathlib.Path, name: str, shows: str, pictures: dict[str, str]) ->
     lines += ["## Run it", "", "In the folder of the programs ([how to build them](index.md)):", ""]
     lines += ["```sh"] + commands(root, name) + ["```", ""]
     for text, file in printed(root, stem):
-        lines += ["## What it prints", "", f"From `{file}`:", "", "```text", text, "```", ""]
+        lines += ["## What it prints", "", f"From `{file}`; times and last digits differ between machines.", ""]
+        lines += ["```text", text, "```", ""]
     if stem in pictures:
         lines += ["## Picture", "", f"![picture that {stem} made]({pictures[stem]})", ""]
     lines += ["## Program", "", f"`tutorials/{name}`, without its tests:", ""]
