@@ -5,6 +5,8 @@ docs/petsc-names.txt has the group of each name. `tools/manualpages --petsc PETS
 the rule of PETSc's own documents: the group of a page is SUBMANSEC, else MANSEC, of the makefile in the folder of the
 source, else of the source.
 """
+from __future__ import annotations
+
 import pathlib
 import re
 
@@ -12,7 +14,7 @@ FILE = pathlib.Path("docs/petsc-names.txt")
 BASE = "https://petsc.org/release/manualpages"
 CLASSES = "AO|DM|IS|KSP|Mat|MAT|PC|PF|SNES|TS|Tao|Vec|VEC|Petsc|PETSC"
 NAME = re.compile(rf"(?:{CLASSES})\w*|(?:INSERT|ADD)_VALUES|NORM_\w+")
-TYPEDEF = re.compile(r"\s*typedef (?:enum[^{;]*\{(.*?)\}|const char \*\w+;\n((?:#define .*\n)+))", re.DOTALL)
+TYPEDEF = re.compile(r"\s*typedef (?:enum[^{;]*\{(.*?)\}|const char \*\w+;\n((?:#define [^\n]*\n)+))", re.DOTALL)
 EXAMPLES = {"tests", "tutorials", "output", "ftn-custom", "ftn-mod", "benchmarks"}
 
 
