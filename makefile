@@ -379,7 +379,7 @@ checkevidence: ; @tools/gpucheck --verify
 .PHONY: docs checkdocs docfigures
 docs: ; @tools/docs $(if $(LINKS),--linkcheck) $(BASE)/docs
 checkdocs: docs
-	@tools/checkdocs $(BASE)/docs/html
+	@tools/checkdocs --print $(BASE)/docs/html
 	@tools/testdocs
 docfigures: $(so) $(TUTORIALS)
 	@$(RUNENV) PYTHON3='$(PYTHON3)' tools/docfigures $(BINDIR)/tutorials
