@@ -359,7 +359,8 @@ install: $(so)
 	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -l$(NAME)' >'$(DESTDIR)$(prefix)/lib/pkgconfig/$(NAME).pc'
 	@printf '%s\n' '# Loads $(NAME) into any PETSc application: -options_file $(prefix)/share/$(NAME)/$(NAME).options' \
 	  '-dll_append $(prefix)/lib/$(notdir $(so))' >'$(DESTDIR)$(prefix)/share/$(NAME)/$(NAME).options'
-	@! command -v python3 >/dev/null || tools/installdocs '$(DESTDIR)$(prefix)' $(BASE)/docs/html build/docs/html
+	@if command -v python3 >/dev/null; then tools/installdocs '$(DESTDIR)$(prefix)' $(BASE)/docs/html build/docs/html; \
+	else echo 'Without python3 manual pages and documents are not installed'; fi
 	@echo 'Installed in $(DESTDIR)$(prefix). Use it with'
 	@echo '  -dll_append $(prefix)/lib/$(notdir $(so)) -pc_type spike'
 
