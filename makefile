@@ -23,7 +23,7 @@ MAKEFLAGS += $(shell SPIKE_JOBS='$(SPIKE_JOBS)' tools/jobs --make)
 endif
 
 # ---- Which PETSc -----------------------------------------------------------------------------------------------------
-GOALS := $(filter-out help format checkformat checkevidence clean,$(or $(MAKECMDGOALS),lib))
+GOALS := $(filter-out help format checkformat checkevidence docs checkdocs clean,$(or $(MAKECMDGOALS),lib))
 ifneq ($(GOALS),)
 ifeq ($(PETSC_DIR),)
   # The caller's PETSC_ARCH belongs to no PETSC_DIR then; info only looks
@@ -359,6 +359,8 @@ install: $(so)
 	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -l$(NAME)' >'$(DESTDIR)$(prefix)/lib/pkgconfig/$(NAME).pc'
 	@printf '%s\n' '# Loads $(NAME) into any PETSc application: -options_file $(prefix)/share/$(NAME)/$(NAME).options' \
 	  '-dll_append $(prefix)/lib/$(notdir $(so))' >'$(DESTDIR)$(prefix)/share/$(NAME)/$(NAME).options'
+	@if command -v python3 >/dev/null; then tools/installdocs '$(DESTDIR)$(prefix)' $(BASE)/docs/html build/docs/html; \
+	else echo 'Without python3 manual pages and documents are not installed'; fi
 	@echo 'Installed in $(DESTDIR)$(prefix). Use it with'
 	@echo '  -dll_append $(prefix)/lib/$(notdir $(so)) -pc_type spike'
 
@@ -373,6 +375,16 @@ format: ; @tools/format
 checkformat: ; @tools/format --check
 checkevidence: ; @tools/gpucheck --verify
 
+# ---- Documents -------------------------------------------------------------------------------------------------------
+# make checkdocs LINKS=1 asks for addresses outside of the site too
+.PHONY: docs checkdocs docfigures
+docs: ; @tools/docs $(if $(LINKS),--linkcheck) $(BASE)/docs
+checkdocs: docs
+	@tools/checkdocs --print $(BASE)/docs/html
+	@tools/testdocs
+docfigures: $(so) $(TUTORIALS)
+	@$(RUNENV) PYTHON3='$(PYTHON3)' tools/docfigures $(BINDIR)/tutorials
+
 # ---- Where things are ------------------------------------------------------------------------------------------------
 .PHONY: info help clean
 info:
@@ -380,7 +392,7 @@ info:
 
 # The folders that hold a "flags" file are builds
 clean:
-	@for f in */flags */sanitize/flags; do [ ! -f "$$f" ] || { echo "removing $${f%/flags}"; rm -rf "$${f%/flags}"; }; done
+	@for f in */flags */sanitize/flags */docs/flags; do [ ! -f "$$f" ] || { echo "removing $${f%/flags}"; rm -rf "$${f%/flags}"; }; done
 
 define HELP
 petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.26
@@ -399,7 +411,10 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.26
   make gpucheck     all tests except tests/loading.sh, on a machine with a GPU; record in benchmarks/results
   make gpusanitize  compute-sanitizer on the small kernel tests, likewise
   make checkevidence says whether the record of gpucheck fits the sources
-  make install      prefix=/usr/local DESTDIR=
+  make install      prefix=/usr/local DESTDIR=; with manual pages and documents, and the site where make docs was run
+  make docs         these documents and manual pages as a site, in build/docs; needs neither PETSc nor a compiler
+  make checkdocs    the same, its links, and what checks documents; LINKS=1: addresses of other sites too
+  make docfigures   runs tutorials, and records in docs/figures what they print and draw
   make bundle       one archive to run on a machine without PETSc
   make info         PETSC_DIR=, PETSC_ARCH=, SPIKE_LIB= (with make -s: nothing else)
   make format       clang-format on all sources; checkformat only looks, at includes and documents too
