@@ -374,8 +374,9 @@ bundle: testprograms $(BENCHMARKS) $(TUTORIALS)
 variants: ; @CC='$(PCC)' tools/variants '$(PETSC_DIR)' '$(PETSC_ARCH)'
 
 # make versions [petsc="/a/clone/of/petsc ..."]
-versions: ; @CC='$(PCC)' CUDAC='$(if $(CUDA),$(CUDAC))' CUDA_INCLUDE='$(CUDA_INCLUDE)' \
-  CUDAC_FLAGS='$(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) $(nocomplex) $(MPICXX_INCLUDES)' \
+READ.cu = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) -arch=sm_$(lastword $(CUDA_ARCH)) $(nocomplex) \
+  $(MPICXX_INCLUDES)
+versions: ; @CC='$(PCC)' CUDAC='$(if $(CUDA),$(CUDAC))' CUDA_INCLUDE='$(CUDA_INCLUDE)' CUDAC_FLAGS='$(READ.cu)' \
   tools/versions '$(PETSC_DIR)' '$(PETSC_ARCH)' $(petsc)
 format: ; @tools/format
 checkformat: ; @tools/format --check
@@ -416,7 +417,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
   make versions     compiles everything against headers of the other PETScs, 3.24 to 3.26; petsc="FOLDER": and these
   make clean        removes what was built here
 
-  PETSC_DIR, PETSC_ARCH   a PETSc 3.24 to 3.26 with shared libraries: build tree (both), prefix install (PETSC_DIR alone)
+  PETSC_DIR, PETSC_ARCH   PETSc 3.24 to 3.26 with shared libraries: build tree (both), prefix install (PETSC_DIR alone)
   SPIKE_PETSC_VERSION     the PETSc that is built here: 3.26 (3.26.1, the default), 3.25 (3.25.6), 3.24 (3.24.6)
   SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, cuda, nocuda, nopython (with commas)
   SANITIZE=1              with AddressSanitizer and UBSan, built apart
