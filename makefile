@@ -3,8 +3,8 @@
 #
 # petscspike: the one entry point. Nothing here needs editing; `make help` lists the targets and variables.
 #
-# PETSC_DIR (and PETSC_ARCH) choose a PETSc 3.26: a build tree or a prefix install. Without PETSC_DIR, tools/bootstrap
-# builds one in the user's cache folder, the first time it is needed.
+# PETSC_DIR (and PETSC_ARCH) choose a PETSc 3.24 to 3.26: a build tree or a prefix install. Without PETSC_DIR,
+# tools/bootstrap builds one in the user's cache folder, the first time it is needed: 3.26.1, or SPIKE_PETSC_VERSION.
 
 NAME    := petscspike
 ABI     := 0.1
@@ -38,12 +38,15 @@ ifeq ($(PETSC_DIR),)
   endif
 endif
 override PETSC_DIR := $(abspath $(PETSC_DIR))
-ifneq ($(shell tools/checkpetsc "$(PETSC_DIR)" "$(PETSC_ARCH)"),ok)
+ifneq ($(shell SPIKE_PETSC_VERSION='$(SPIKE_PETSC_VERSION)' tools/checkpetsc "$(PETSC_DIR)" "$(PETSC_ARCH)"),ok)
   $(error petscspike cannot be built with this PETSc: see the text above)
 endif
 include $(PETSC_DIR)/lib/petsc/conf/variables
 PETSCVARS := $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)lib/petsc/conf/petscvariables
 PETSCINC  := $(PETSC_DIR)/include
+petscversion = $(shell sed -n 's/^\#define PETSC_VERSION_$(1)  *\([0-9]*\).*/\1/p' $(PETSCINC)/petscversion.h)
+PETSCMINOR = $(call petscversion,MINOR)
+PETSCVERSION = $(call petscversion,MAJOR).$(PETSCMINOR).$(call petscversion,SUBMINOR)
 PETSCCONF := $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)include/petscconf.h
 endif
 
@@ -232,11 +235,11 @@ $(LOADING)/linked: tests/loading/solve.c $(so)
 	$(Q)$(PROGRAM.c) -DLINKED -o $@ $< $(LINK.spike)
 $(LOADLIBS): $(LOADING)/%/lib$(NAME).$(SL_LINKER_SUFFIX): tools/alienpetsc $(sofile)
 	@mkdir -p $(@D)
-	$(if $(Q),@echo "     CC src/register.c (for a PETSc of another $*)")
+	$(if $(Q),@echo "     CC src/common/petsccheck.c (for a PETSc of another $*)")
 	$(Q)tools/alienpetsc $* $(PETSCINC)/petscversion.h $(PETSCCONF) $(@D)/include
 	$(Q)$(PCC) -c $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) -I$(@D)/include $(OUR_INC) $(CCPPFLAGS) \
-	  -o $(@D)/register.o src/register.c
-	$(Q)$(LINK.so) -o $@ $(@D)/register.o $(filter-out %/src/register.o,$(OBJ)) $(PETSC_LIB)
+	  -o $(@D)/petsccheck.o src/common/petsccheck.c
+	$(Q)$(LINK.so) -o $@ $(@D)/petsccheck.o $(filter-out %/src/common/petsccheck.o,$(OBJ)) $(PETSC_LIB)
 
 # The library for tests/faults.sh: the files that have deliberate faults are compiled again with
 # them: src/common/fault.h
@@ -355,7 +358,7 @@ install: $(so)
 	@install -m 644 LICENSE $(wildcard README.md CITATION.cff) '$(DESTDIR)$(prefix)/share/$(NAME)/'
 	@printf '%s\n' 'prefix=$(prefix)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: $(NAME)' \
 	  'Description: Solvers for PETSc that use structure' 'Version: $(VERSION)' \
-	  'Requires.private: petsc >= 3.26, petsc < 3.27' \
+	  'Requires.private: petsc >= 3.$(PETSCMINOR), petsc < 3.'$$(($(PETSCMINOR) + 1)) \
 	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -l$(NAME)' >'$(DESTDIR)$(prefix)/lib/pkgconfig/$(NAME).pc'
 	@printf '%s\n' '# Loads $(NAME) into any PETSc application: -options_file $(prefix)/share/$(NAME)/$(NAME).options' \
 	  '-dll_append $(prefix)/lib/$(notdir $(so))' >'$(DESTDIR)$(prefix)/share/$(NAME)/$(NAME).options'
@@ -369,8 +372,14 @@ bundle: testprograms $(BENCHMARKS) $(TUTORIALS)
 	@$(RUNENV) tools/bundle $(BUILD) $(NAME)-$(VERSION)-$(or $(PETSC_ARCH),prefix).tar.xz
 
 # ---- Formatting ------------------------------------------------------------------------------------------------------
-.PHONY: format checkformat checkevidence variants
+.PHONY: format checkformat checkevidence variants versions
 variants: ; @CC='$(PCC)' tools/variants '$(PETSC_DIR)' '$(PETSC_ARCH)'
+
+# make versions [petsc="/a/clone/of/petsc ..."]
+READ.cu = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) -arch=sm_$(lastword $(CUDA_ARCH)) $(nocomplex) \
+  $(MPICXX_INCLUDES)
+versions: ; @CC='$(PCC)' CUDAC='$(if $(CUDA),$(CUDAC))' CUDA_INCLUDE='$(CUDA_INCLUDE)' CUDAC_FLAGS='$(READ.cu)' \
+  tools/versions '$(PETSC_DIR)' '$(PETSC_ARCH)' $(petsc)
 format: ; @tools/format
 checkformat: ; @tools/format --check
 checkevidence: ; @tools/gpucheck --verify
@@ -388,14 +397,15 @@ docfigures: $(so) $(TUTORIALS)
 # ---- Where things are ------------------------------------------------------------------------------------------------
 .PHONY: info help clean
 info:
-	@printf '%s\n' 'PETSC_DIR=$(PETSC_DIR)' 'PETSC_ARCH=$(PETSC_ARCH)' 'SPIKE_LIB=$(abspath $(so))'
+	@printf '%s\n' 'PETSC_DIR=$(PETSC_DIR)' 'PETSC_ARCH=$(PETSC_ARCH)' 'PETSC_VERSION=$(PETSCVERSION)' \
+	  'SPIKE_LIB=$(abspath $(so))'
 
 # The folders that hold a "flags" file are builds
 clean:
 	@for f in */flags */sanitize/flags */docs/flags; do [ ! -f "$$f" ] || { echo "removing $${f%/flags}"; rm -rf "$${f%/flags}"; }; done
 
 define HELP
-petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.26
+petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to 3.26
 
   make              the library (builds PETSc first when PETSC_DIR is not set: 10 minutes, once)
   make demo         three real problems, SPIKE beside PETSc's own preconditioners
@@ -416,12 +426,14 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.26
   make checkdocs    the same, its links, and what checks documents; LINKS=1: addresses of other sites too
   make docfigures   runs tutorials, and records in docs/figures what they print and draw
   make bundle       one archive to run on a machine without PETSc
-  make info         PETSC_DIR=, PETSC_ARCH=, SPIKE_LIB= (with make -s: nothing else)
+  make info         PETSC_DIR=, PETSC_ARCH=, PETSC_VERSION=, SPIKE_LIB= (with make -s: nothing else)
   make format       clang-format on all sources; checkformat only looks, at includes and documents too
   make variants     compiles everything for complex, single and 64-bit PETScs, without building one
+  make versions     compiles everything against headers of the other PETScs, 3.24 to 3.26; petsc="FOLDER": and these
   make clean        removes what was built here
 
-  PETSC_DIR, PETSC_ARCH   a PETSc 3.26 with shared libraries: build tree (both), prefix install (PETSC_DIR alone)
+  PETSC_DIR, PETSC_ARCH   PETSc 3.24 to 3.26 with shared libraries: build tree (both), prefix install (PETSC_DIR alone)
+  SPIKE_PETSC_VERSION     the PETSc that is built here: 3.26 (3.26.1, the default), 3.25 (3.25.6), 3.24 (3.24.6)
   SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, cuda, nocuda, nopython (with commas)
   SANITIZE=1              with AddressSanitizer and UBSan, built apart
   CUDA_ARCH="80 90"       compute capabilities of the GPU code

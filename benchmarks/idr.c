@@ -21,6 +21,7 @@ static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows
 #include <petscspike.h>
 #include <petscblaslapack.h>
 #include "common/matcsr.h"
+#include "common/petsccompat.h"
 #include "ksp_fused/adapters.h"
 #include "common/bandcase.h"
 #include "common/poisson.h"
@@ -702,6 +703,8 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
+  PetscCall(KSPHasType_Spike(KSPIDR, &set));
+  PetscCheck(set, PETSC_COMM_SELF, PETSC_ERR_SUP, "This benchmark compares with KSPIDR, which PETSc has since 3.26");
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", sizes, &nsizes, &set));
   if (!set) nsizes = 3;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-stencil", stencils, &nstencils, &set));

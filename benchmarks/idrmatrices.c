@@ -19,6 +19,7 @@ static char help[] = "Fused IDR(s) on the matrices of a folder and on generated 
   -bench_mat_type t      aij, aijcusparse\n\n";
 
 #include "common/bandcase.h"
+#include "common/petsccompat.h"
 #include "../tutorials/mmio.h"
 
 #define MAXKSPS 16
@@ -454,6 +455,8 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
+  PetscCall(KSPHasType_Spike(KSPIDR, &set));
+  PetscCheck(set, PETSC_COMM_SELF, PETSC_ERR_SUP, "This benchmark compares with KSPIDR, which PETSc has since 3.26");
   PetscCall(PetscMemzero(&o, sizeof(o)));
   o.s             = 4;
   o.maxit         = 3000;

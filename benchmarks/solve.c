@@ -25,6 +25,7 @@ static char
            "  -mat_type aijcusparse     on a GPU; options of PCSPIKE\n\n";
 
 #include "common/bandcase.h"
+#include "common/petsccompat.h"
 
 #define MAXMETHODS 32
 
@@ -235,10 +236,11 @@ int main(int argc, char **argv)
   if (!set) nd = 6;
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-ksps", ksps, &nksps, &set));
   if (!set) {
-    nksps = 3;
+    PetscCall(KSPHasType_Spike(KSPIDR, &set));
+    nksps = set ? 3 : 2;
     PetscCall(PetscStrallocpy(KSPGMRES, &ksps[0]));
     PetscCall(PetscStrallocpy(KSPBCGS, &ksps[1]));
-    PetscCall(PetscStrallocpy(KSPIDR, &ksps[2]));
+    if (set) PetscCall(PetscStrallocpy(KSPIDR, &ksps[2]));
   }
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-pcs", pcs, &npcs, &set));
   if (!set) {

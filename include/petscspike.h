@@ -4,6 +4,12 @@
 
 #include <petscksp.h>
 
+/* Argument types that PETSc has since 3.25 */
+#if PETSC_VERSION_LT(3, 25, 0)
+typedef void  *PetscCtx;
+typedef void **PetscCtxRt;
+#endif
+
 #define PETSCSPIKE_VERSION_MAJOR    0
 #define PETSCSPIKE_VERSION_MINOR    1
 #define PETSCSPIKE_VERSION_SUBMINOR 0
@@ -477,6 +483,31 @@ PETSC_EXTERN PetscErrorCode KSPIDRFusedSetFlexible(KSP, PetscBool3);
 PETSC_EXTERN PetscErrorCode KSPIDRFusedGetFlexible(KSP, PetscBool3 *);
 PETSC_EXTERN PetscErrorCode KSPIDRFusedSetPetscVectors(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPIDRFusedGetPetscVectors(KSP, PetscBool *);
+
+/*
+  KSPIDRFUSED shares these with KSPIDR, which PETSc has since 3.26; with an older PETSc they are of KSPIDRFUSED alone
+*/
+#if PETSC_VERSION_LT(3, 26, 0)
+  #define PETSCSPIKE_KSPIDR(Action, Arg, needed) \
+    static inline PetscErrorCode KSPIDR##Action(KSP ksp, Arg value) \
+    { \
+      PetscErrorCode (*method)(KSP, Arg); \
+\
+      PetscFunctionBegin; \
+      PetscCall(PetscObjectQueryFunction((PetscObject)ksp, "KSPIDR" #Action "_C", &method)); \
+      PetscCheck(method || !(needed), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, \
+                 "KSPIDR" #Action "() is for KSPIDRFUSED"); \
+      if (method) PetscCall((*method)(ksp, value)); \
+      PetscFunctionReturn(PETSC_SUCCESS); \
+    }
+PETSCSPIKE_KSPIDR(SetS, PetscInt, 0)
+PETSCSPIKE_KSPIDR(GetS, PetscInt *, 1)
+PETSCSPIKE_KSPIDR(SetCosine, PetscReal, 0)
+PETSCSPIKE_KSPIDR(GetCosine, PetscReal *, 1)
+PETSCSPIKE_KSPIDR(SetRandom, PetscRandom, 0)
+PETSCSPIKE_KSPIDR(GetRandom, PetscRandom *, 1)
+  #undef PETSCSPIKE_KSPIDR
+#endif
 
 PETSC_EXTERN PetscErrorCode MatDIAGetDiagonals(Mat, PetscInt *, const PetscInt **);
 PETSC_EXTERN PetscErrorCode MatDIASetSchedule(Mat, MatDIAScheduleType);

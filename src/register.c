@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
-  register.c: the only list of types, log events and finalizers; and the check that the library fits the PETSc that runs
-  it
-*/
+/* register.c: the only list of types, log events and finalizers */
 #include <petscspike.h>
 #include "pc_spike/spikeimpl.h"
 #include "pc_blockilu/blockiluimpl.h"
@@ -13,6 +10,7 @@
 #include "mat_gridstencil/gridstencilimpl.h"
 #include "kernels/common/host/isa.h"
 #include "common/fault.h"
+#include "common/petsccheck.h"
 
 PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
 PetscLogEvent PC_Spike_Refine;
@@ -23,48 +21,6 @@ SpikeFault SpikeTestFault = SPIKE_FAULT_NONE;
 #endif
 
 static PetscBool SpikePackageInitialized = PETSC_FALSE;
-
-/*
-  The library uses private headers: it fits one minor version of PETSc and one choice of PetscScalar and PetscInt.
-  libpetsc is asked for its own sizes and types, through functions whose arguments do not depend on them.
-*/
-static PetscErrorCode SpikeCheckPetsc_Private(void)
-{
-  PetscInt64    version[3] = {0, 0, 0}; /* room for the larger PetscInt, which may be that of the other side */
-  PetscInt      major = 0, minor = 0, subminor = 0;
-  PetscDataType real = PETSC_DATATYPE_UNKNOWN, scalar = PETSC_DATATYPE_UNKNOWN;
-  PetscBool     found;
-  size_t        size;
-
-  PetscFunctionBegin;
-  PetscCall(PetscDataTypeGetSize(PETSC_INT, &size));
-  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB,
-             "libpetscspike was built for a PETSc with %d-bit PetscInt, this PETSc has %d-bit PetscInt: build "
-             "petscspike with the PETSC_DIR and PETSC_ARCH of the application",
-             (int)(8 * sizeof(PetscInt)), (int)(8 * size));
-  PetscCall(PetscGetVersionNumber((PetscInt *)&version[0], (PetscInt *)&version[1], (PetscInt *)&version[2], NULL));
-  PetscCall(PetscMemcpy(&major, &version[0], sizeof(PetscInt)));
-  PetscCall(PetscMemcpy(&minor, &version[1], sizeof(PetscInt)));
-  PetscCall(PetscMemcpy(&subminor, &version[2], sizeof(PetscInt)));
-  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB,
-             "libpetscspike was built for PETSc %d.%d, this is PETSc %" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT
-             ": build petscspike with the PETSC_DIR and PETSC_ARCH of the application",
-             PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor, subminor);
-  PetscCall(PetscDataTypeFromString("real", &real, &found));
-  PetscCheck(found && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB,
-             "libpetscspike was built for PetscReal %s, this PETSc has PetscReal %s: build petscspike with the "
-             "PETSC_DIR and PETSC_ARCH of the application",
-             PETSC_REAL == PETSC_FLOAT ? "single" : "double",
-             real == PETSC_FLOAT    ? "single"
-             : real == PETSC_DOUBLE ? "double"
-                                    : PetscDataTypes[real]);
-  PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
-  PetscCheck(found && scalar == PETSC_SCALAR, PETSC_COMM_SELF, PETSC_ERR_LIB,
-             "libpetscspike was built for PetscScalar %s, this PETSc has PetscScalar %s: build petscspike with the "
-             "PETSC_DIR and PETSC_ARCH of the application",
-             PetscDefined(USE_COMPLEX) ? "complex" : "real", scalar == PETSC_COMPLEX ? "complex" : "real");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
   -spike_host_isa base|v3|v4: a lower instruction set than the best one, for tests and for equal bits on different

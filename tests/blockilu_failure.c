@@ -185,6 +185,7 @@ static PetscErrorCode TestNumbers(MatType type)
   PetscCall(SpikeTestSolve(ksp, b, x, "boosted"));
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
+  PetscCall(KSPSetOperators(ksp, A, A)); /* a PETSc before 3.26 tells the preconditioner so after this only */
   {
     PetscMPIInt size;
 
@@ -395,9 +396,13 @@ int main(int argc, char **argv)
       args: -view ::ascii_info_detail -pc_blockilu_local_subdomains 2 -pc_blockilu_levels 1 -pc_blockilu_multicolor \
             -pc_blockilu_shift_type nonzero
       requires: double !complex
+      filter: sed -e "s@ = precond matrix@, which is also used to construct the preconditioner@" \
+              -e "/^ *block size is 2$/d"
    test:
       suffix: view_complete
       args: -view -pc_blockilu_complete
       requires: double !complex
+      filter: sed -e "s@ = precond matrix@, which is also used to construct the preconditioner@" \
+              -e "/^ *block size is 2$/d"
 
 TEST*/

@@ -304,12 +304,17 @@ static PetscErrorCode TestSingular(KSPType ours, KSPType theirs, PCType pctype)
 
 int main(int argc, char **argv)
 {
-  const KSPType ours[] = {KSPBCGSFUSED, KSPIDRFUSED, KSPCGFUSED}, theirs[] = {KSPBCGS, KSPIDR, KSPCG};
-  const PCType  pcs[] = {PCNONE, PCJACOBI};
+  const KSPType ours[]   = {KSPBCGSFUSED, KSPIDRFUSED, KSPCGFUSED};
+  KSPType       theirs[] = {KSPBCGS, KSPIDR, KSPCG};
+  const PCType  pcs[]    = {PCNONE, PCJACOBI};
+  PetscBool     has      = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
+  PetscCall(KSPHasType_Spike(KSPIDR, &has));
+  /* a PETSc before 3.26: failures, tolerances and singular systems are no matter of IDR */
+  if (!has) theirs[1] = KSPBCGS;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(ours); k++) {
     for (int setup = 0; setup < 2; setup++) {
       PetscCall(TestFailure(ours[k], theirs[k], PC_LEFT, KSP_NORM_PRECONDITIONED, (PetscBool)setup));

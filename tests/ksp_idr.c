@@ -1,31 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  ksp_idr.c: KSPIDRFUSED against dense solutions and against KSPIDR with the same shadow space; failures; true residuals
+  ksp_idr.c: KSPIDRFUSED against dense solutions; failures; true residuals
 */
-static char help[] = "Fused IDR(s) against dense references and KSPIDR.\n\n";
+static char help[] = "Fused IDR(s) against dense references.\n\n";
 
-#include "ksptest.h"
-
-static const KSPIDRFusedOrthogType orthogs[] = {KSP_IDRFUSED_ORTHOG_CLASSICAL, KSP_IDRFUSED_ORTHOG_MODIFIED,
-                                                KSP_IDRFUSED_ORTHOG_TWICE};
-
-/*
-  In single precision P^H r of the merged form is only as good as KSPIDR's where directions are made orthogonal twice:
-  of 1800 solves on such matrices 0 failed then, 129 of 3600 else, by KSPIDR 66 of 1800
-*/
-static KSPIDRFusedOrthogType Orthog(PetscInt k, PetscBool merged)
-{
-  return PetscDefined(USE_REAL_SINGLE) && merged ? KSP_IDRFUSED_ORTHOG_TWICE : orthogs[k % 3];
-}
-
-static PetscErrorCode MakeMatrix(PetscInt n, PetscInt nlocal, Mat *A)
-{
-  SpikeTestBand band = {n, 3, 2, 1.1, n < 50 ? SPIKE_TEST_RANDOM : SPIKE_TEST_SLOW, 5};
-
-  PetscFunctionBegin;
-  PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, nlocal, MATAIJ, A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "idrcase.h"
 
 /* Block steps are our own kernels, on the host or on the device, unless PETSc's functions are asked for */
 static PetscErrorCode CheckBackend(KSP ksp, PetscBool petsc, const char where[])
@@ -93,75 +72,6 @@ static PetscErrorCode TestReference(PetscInt n, PetscInt s, PCType pctype, Petsc
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  The shadow space of KSPIDR: residuals of the first cycles to rounding, and as many products within 5 %, by each form
-*/
-static PetscErrorCode TestCounts(PetscInt n, PetscInt s, PCType pctype, PCSide side)
-{
-  /*
-    b changed in its last digits changes KSPIDR's own products by 6 of 40 and residuals by 8 %, or KSPIDR breaks down
-  */
-  const PetscBool  chaotic = (PetscBool)(PetscDefined(USE_REAL_SINGLE) && s >= 4);
-  const PetscInt   first   = chaotic ? 0 : PetscMin(10, 2 * (s + 1));
-  Mat              A;
-  Vec              x, b;
-  KSP              ksp;
-  PetscRandom      rand;
-  PetscReal        theirs[10];
-  const PetscReal *history;
-  PetscInt         its, length, theirits = 0;
-  char             where[128];
-
-  PetscFunctionBegin;
-  PetscCall(MakeMatrix(n, PETSC_DECIDE, &A));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(SpikeTestSetRandom(b, 13));
-  for (PetscInt k = -1; k < 8; k++) { /* -1: KSPIDR. 6: PETSc's vectors. 7: with the shadow space of our own */
-    KSPConvergedReason reason;
-
-    PetscCall(PetscSNPrintf(where, sizeof(where),
-                            "n %" PetscInt_FMT ", s %" PetscInt_FMT ", %s, %s, form %" PetscInt_FMT, n, s, pctype,
-                            PCSides[side], k));
-    PetscCall(KSPTestCreate(k < 0 ? KSPIDR : KSPIDRFUSED, pctype, A, &ksp));
-    PetscCall(KSPIDRSetS(ksp, s));
-    PetscCall(KSPSetPCSide(ksp, side));
-    if (k < 7) PetscCall(KSPIDRGetRandom(ksp, &rand));
-    if (k >= 0) {
-      PetscCall(KSPIDRFusedSetOrthogType(ksp, Orthog(k, (PetscBool)(k % 6 < 3))));
-      PetscCall(KSPFusedSetReductions(ksp, k % 6 < 3 ? KSP_FUSED_REDUCTIONS_MERGED : KSP_FUSED_REDUCTIONS_PLAIN));
-      PetscCall(KSPIDRFusedSetPetscVectors(ksp, (PetscBool)(k == 6)));
-    }
-    PetscCall(KSPSetResidualHistory(ksp, NULL, 2000, PETSC_TRUE));
-    PetscCall(KSPSolve(ksp, b, x));
-    PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_RTOL || (chaotic && k < 0)), "%s: ended with %s",
-                             where, KSPConvergedReasons[reason]));
-    PetscCall(KSPGetIterationNumber(ksp, &its));
-    PetscCall(KSPGetResidualHistory(ksp, &history, &length));
-    PetscCall(SpikeTestCheck((PetscBool)(length == its + 1 || (chaotic && k < 0)),
-                             "%s: %" PetscInt_FMT " residuals after %" PetscInt_FMT " iterations", where, length, its));
-    if (k < 0) {
-      theirits = its;
-      for (PetscInt i = 0; i < first; i++) theirs[i] = i < length ? history[i] : 0.0;
-    } else if (k < 7) {
-      PetscCall(SpikeTestCheck((PetscBool)(chaotic || PetscAbsInt(its - theirits) <= 1 + theirits / 20),
-                               "%s: %" PetscInt_FMT " products, KSPIDR %" PetscInt_FMT, where, its, theirits));
-      for (PetscInt i = 0; i < PetscMin(first, length); i++)
-        PetscCall(SpikeTestSmall(PetscAbsReal(history[i] - theirs[i]),
-                                 (PetscDefined(USE_REAL_SINGLE) ? 1e-2 : 1e-8) * theirs[i],
-                                 "difference to KSPIDR's residual norm", where));
-    } else
-      PetscCall(SpikeTestCheck((PetscBool)(chaotic || its <= theirits + theirits / 3 + 2),
-                               "%s: %" PetscInt_FMT " products with our own shadow space, KSPIDR %" PetscInt_FMT, where,
-                               its, theirits));
-    PetscCall(KSPDestroy(&ksp));
-  }
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -843,8 +753,6 @@ int main(int argc, char **argv)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(dimensions); k++) {
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(sizes); i++)
       PetscCall(TestReference(sizes[i], dimensions[k], simple[k % 2], PETSC_DECIDE));
-    for (PetscInt p = 0; p < 2; p++)
-      PetscCall(TestCounts(700, dimensions[k], simple[p], (k + (size_t)p) % 2 ? PC_RIGHT : PC_LEFT));
     for (PetscInt form = 0; form < 2; form++)
       for (PetscInt smoothing = 0; smoothing < 2; smoothing++) {
         PetscCall(TestCosts(dimensions[k], form, (PetscBool)smoothing));

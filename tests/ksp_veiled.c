@@ -372,9 +372,41 @@ static PetscErrorCode Solve(Mat A, KSPType type, PetscBool guess)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Before PETSc 3.26 there is no KSPIDR that could solve in the place of KSPIDRFUSED: an error */
+static PetscErrorCode Refuses(Mat A)
+{
+  PetscErrorCode ierr;
+  PetscInt       n, N;
+  Mat            S;
+  Vec            x, b;
+  KSP            ksp;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, N, N, A, &S));
+  PetscCall(MatShellSetOperation(S, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Veiled));
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &x));
+  PetscCall(VecSetSizes(x, n, N));
+  PetscCall(VecSetType(x, VECVEILED));
+  PetscCall(VecDuplicate(x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(KSPTestCreate(KSPIDRFUSED, PCNONE, S, &ksp));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = KSPSolve(ksp, b, x);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_SUP), "without KSPIDR: error %d", (int)ierr));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const KSPType types[] = {KSPCGFUSED, KSPBCGSFUSED, KSPIDRFUSED};
+  PetscBool     has     = PETSC_FALSE;
   Mat           A;
 
   PetscFunctionBeginUser;
@@ -382,8 +414,10 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(VecRegister(VECVEILED, VecCreate_Veiled));
   PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 9, 11, PETSC_DECIDE, 1.0, &A));
-  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++)
+  PetscCall(KSPHasType_Spike(KSPIDR, &has));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types) - (has ? 0 : 1); t++)
     for (int guess = 0; guess < 2; guess++) PetscCall(Solve(A, types[t], (PetscBool)guess));
+  if (!has) PetscCall(Refuses(A));
   PetscCall(MatDestroy(&A));
   PetscCall(SpikeTestEnd("ksp_veiled"));
   PetscCall(PetscFinalize());

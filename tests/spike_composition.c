@@ -77,9 +77,7 @@ static PetscErrorCode SolveWith(const char name[], const char options[], Mat A, 
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   if (dm) {
     PetscCall(KSPSetDM(ksp, dm));
-    PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, A ? PETSC_FALSE : PETSC_TRUE));
-    if (!A) PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_RHS, PETSC_FALSE));
-    if (!A) PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_INITIAL_GUESS, PETSC_FALSE));
+    PetscCall(KSPSetDMMakesMatrix_Spike(ksp, A ? PETSC_FALSE : PETSC_TRUE));
     PetscCall(DMCreateGlobalVector(dm, &x));
     PetscCall(VecDuplicate(x, &b));
   } else PetscCall(MatCreateVecs(P, &x, &b));

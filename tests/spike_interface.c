@@ -313,7 +313,8 @@ int main(int argc, char **argv)
    testset:
       requires: double
       args: -view
-      filter: sed -e "s@[0-9]* bytes@N bytes@g" -e "s@neglects, about .*@neglects, about N@" \
+      filter: sed -e "s@ = precond matrix@, which is also used to construct the preconditioner@" \
+              -e "s@[0-9]* bytes@N bytes@g" -e "s@neglects, about .*@neglects, about N@" \
               -e "s@|a_ij| [0-9].*e.*@|a_ij| N@" -e "s@M^-1|| .*@M^-1|| N@" -e "s@spikes [0-9].*@spikes N@"
       test:
          suffix: view
@@ -327,7 +328,8 @@ int main(int argc, char **argv)
       suffix: ksp_view
       requires: double
       args: -solve -ksp_view -ksp_type bcgs -pc_type spike -pc_spike_local_partitions 2
-      filter: sed -e "s@[0-9]* bytes@N bytes@g" -e "s@neglects, about .*@neglects, about N@" \
+      filter: sed -e "s@ = precond matrix@, which is also used to construct the preconditioner@" \
+              -e "s@[0-9]* bytes@N bytes@g" -e "s@neglects, about .*@neglects, about N@" \
               -e "s@|a_ij| [0-9].*e.*@|a_ij| N@" -e "s@M^-1|| .*@M^-1|| N@" -e "s@spikes [0-9].*@spikes N@"
 
    testset:

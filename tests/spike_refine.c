@@ -86,6 +86,7 @@ static PetscErrorCode CheckSolve(KSP ksp, PetscBool trans, Vec b, Vec x, PetscIn
   PetscFunctionBegin;
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(KSPSetUp(ksp));
+  PetscCall(PCSetUp(pc)); /* before PETSc 3.26 KSPSetUp() looks for new values after KSPSetOperators() only */
   PetscCall(PCSpikeGetInfo(pc, &before));
   if (trans) PetscCall(KSPSolveTranspose(ksp, b, x));
   else PetscCall(KSPSolve(ksp, b, x));
@@ -463,10 +464,12 @@ static PetscErrorCode TestDirect(void)
   PetscCall(KSPSetUp(ksp));
   PetscCall(PCGetFailedReason(pc, &failed));
   PetscCall(SpikeTestCheck((PetscBool)(failed == PC_FACTOR_OTHER), "trial: %s", PCFailedReasons[failed]));
-  PetscCall(KSPMatSolve(ksp, B, X));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(
-    SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "trial: ends with %s", KSPConvergedReasons[reason]));
+  if (PETSC_VERSION_GE(3, 26, 0)) { /* KSPPREONLY ends in an error before: MatSetInf() knew no dense matrix */
+    PetscCall(KSPMatSolve(ksp, B, X));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "trial: ends with %s",
+                             KSPConvergedReasons[reason]));
+  }
   PetscCall(CheckView(pc, "FAILED: The backward error of a solve with random values", PETSC_TRUE, "trial"));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPMatSolve(ksp, B, X));

@@ -215,9 +215,11 @@ static PetscErrorCode FormIJacobian(DMDALocalInfo *info, PetscReal t, Field *x, 
 
 static PetscErrorCode TestTS(void)
 {
-  const char *types[]   = {"-ts_type beuler -ts_time_step 0.05", "-ts_type bdf -ts_adapt_type basic", "-ts_type rosw",
-                           "-ts_type arkimex -ts_arkimex_fully_implicit"};
-  Vec         reference = NULL;
+  const char *types[] = {PETSC_VERSION_LT(3, 25, 0) ? "-ts_type beuler -ts_dt 0.05"
+                                                    : "-ts_type beuler -ts_time_step 0.05",
+                         "-ts_type bdf -ts_adapt_type basic", "-ts_type rosw",
+                         "-ts_type arkimex -ts_arkimex_fully_implicit"};
+  Vec reference = NULL;
 
   PetscFunctionBegin;
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {

@@ -9,6 +9,7 @@
 #include <petscdevice.h>
 #include <petscblaslapack.h>
 #include <stdarg.h>
+#include "../src/common/petsccompat.h"
 
 static PetscInt spiketest_checks = 0, spiketest_failures = 0;
 

@@ -170,7 +170,8 @@ static PetscErrorCode SolveOnce(Mat A, Vec b, PetscBool recording, Result *r)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, r->method));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &right, KSPBCGS, KSPGMRES, KSPFGMRES, KSPIDR, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &right, KSPBCGS, KSPGMRES, KSPFGMRES,
+                                      "idr" /* since PETSc 3.26 */, ""));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-ksp_pc_side", &given));
   if (right && !given) PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
   if (recording) {

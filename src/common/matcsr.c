@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* matcsr.c: PETSc's sequential AIJ matrices as pieces in CSR, on the host or where a backend works */
 #include "matcsr.h"
+#include "petsccompat.h"
 
 /*
   On the host any type derived from MATSEQAIJ; on CUDA a MATSEQAIJCUSPARSE that is not bound to the CPU. Pointers hold
@@ -21,7 +22,9 @@ PetscErrorCode MatSeqAIJGetCSR_Spike(Mat A, PetscMemType memtype, SpikeCSR *piec
     PetscCall(MatSeqAIJGetArrayRead(A, &piece->aa));
   } else {
 #if PetscDefined(HAVE_CUDA)
-    PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &piece->ai, &piece->aj));
+    PetscCheck(MatCUSPARSEHasPetscInt_Spike(), PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB,
+               "The device has indices of 32 bits");
+    PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, (void *)&piece->ai, (void *)&piece->aj));
     PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &piece->aa));
 #else
     SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP_SYS, "This library has no device backend");
@@ -42,7 +45,7 @@ PetscErrorCode MatSeqAIJRestoreCSR_Spike(Mat A, PetscMemType memtype, SpikeCSR *
   } else {
 #if PetscDefined(HAVE_CUDA)
     PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(A, &piece->aa));
-    PetscCall(MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &piece->ai, &piece->aj));
+    PetscCall(MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, (void *)&piece->ai, (void *)&piece->aj));
 #endif
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -59,6 +62,6 @@ PetscErrorCode MatGetMemType_Spike(Mat A, PetscMemType *memtype)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &cuda, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   PetscCall(MatBoundToCPU(A, &bound));
-  *memtype = cuda && !bound ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  *memtype = cuda && !bound && MatCUSPARSEHasPetscInt_Spike() ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

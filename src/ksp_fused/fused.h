@@ -57,12 +57,12 @@
 #pragma once
 
 #include <petscspike.h>
-#include <petsc/private/kspimpl.h>
 #include "kernels/krylov/krylov.h"
 #include "common/matcsr.h"
 #include "kernels/block/block.h"
 #include "kernels/krylov/blockcg.h"
 #include "common/enqueue.h"
+#include "common/petsccompat.h"
 
 typedef struct _n_KSPFused    KSPFused;
 typedef struct _n_KSPFusedRhs KSPFusedRhs;

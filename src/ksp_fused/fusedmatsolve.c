@@ -71,7 +71,7 @@ static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, PetscBool rest, Mat B
       PetscCall(VecCopy(b, there[0]));
       if (!zero) PetscCall(VecCopy(x, there[1]));
     }
-    if (ksp->transpose.solve_requested)
+    if (KSPIsTransposeRequested_Spike(ksp))
       PetscCall(KSPSolveTranspose(ksp, there[0] ? there[0] : b, there[1] ? there[1] : x));
     else PetscCall(KSPSolve(ksp, there[0] ? there[0] : b, there[1] ? there[1] : x));
     if (there[1]) PetscCall(VecCopy(there[1], x));
@@ -109,8 +109,7 @@ static PetscErrorCode KSPFusedRhsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *
   *suits = (PetscBool)(f->options.matsolve != KSP_FUSED_MATSOLVE_SINGLE && f->rhs->nresults > 1 &&
                        !f->options.replacement && !f->options.petsc &&
                        (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
-  *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve &&
-                       !ksp->presolve_ew && !ksp->postsolve_ew);
+  *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !KSPHasSolveHooks_Spike(ksp));
   PetscTryMethod(pc, "PetscSpikeColumnsTogether_C", (PC, PetscBool *), (pc, &together));
   *suits = (PetscBool)(*suits && ((!pc->ops->presolve && !pc->ops->postsolve) || together) && !pc->ops->applyBA &&
                        !pc->ops->applyBAtranspose);
@@ -138,15 +137,15 @@ static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
   for (PetscInt k = 0; k < parts; k++) {
     const PetscInt first = k * (m / parts) + PetscMin(k, m % parts),
                    end   = (k + 1) * (m / parts) + PetscMin(k + 1, m % parts);
-    Mat b, x, whole = ksp->mat_rhs;
+    Mat b, x, whole;
 
     c->first = first;
     PetscCall(MatDenseGetSubMatrix(B, PETSC_DECIDE, PETSC_DECIDE, first, end, &b));
     PetscCall(MatDenseGetSubMatrix(X, PETSC_DECIDE, PETSC_DECIDE, first, end, &x));
     if (ksp->res_hist_reset) ksp->res_hist_len = 0;
-    ksp->mat_rhs = b;
+    whole = KSPSwapMatRhs_Spike(ksp, b);
     PetscCall(KSPFusedSolveColumns(ksp, b, x));
-    ksp->mat_rhs = whole;
+    KSPSwapMatRhs_Spike(ksp, whole);
     PetscCall(MatDenseRestoreSubMatrix(X, &x));
     PetscCall(MatDenseRestoreSubMatrix(B, &b));
     its = PetscMax(its, ksp->its);
@@ -223,6 +222,8 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
   KSPFusedRhs *c;
 
   PetscFunctionBegin;
+  PetscCall(KSPBegin_Spike(ksp));
+  if (ksp->res_hist_reset) ksp->res_hist_len = 0; /* a PETSc before 3.26 does so for single solves only */
   if (!f->rhs) PetscCall(PetscNew(&f->rhs));
   c = f->rhs;
   PetscCall(MatGetSize(B, NULL, &c->nresults));

@@ -102,9 +102,16 @@ PetscErrorCode KSPFusedSolvePlain(KSP ksp)
 {
   KSPFused      *f = (KSPFused *)ksp->data;
   KSP            plain;
+  PetscBool      has = PETSC_FALSE;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(KSPHasType_Spike(f->method->plain, &has));
+  PetscCheck(has, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "Vectors of type %s have no arrays, and PETSc %d.%d has no KSPType %s, which would solve in the place of "
+             "%s: take -ksp_type %s, or PETSc 3.26",
+             ((PetscObject)ksp->vec_sol)->type_name, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, f->method->plain,
+             ((PetscObject)ksp)->type_name, KSPBCGSFUSED);
   PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
   f->info.truenorm = f->info.unpreconditioned = -1.0;
   f->info.unit                                = 1.0;

@@ -75,16 +75,15 @@ static PetscErrorCode KSPFusedRhsTest_Private(KSP ksp, KSPFusedOneRhs *col, Pets
   const PetscInt  its   = ksp->its;
   const PetscBool looks = (PetscBool)(!col->its && !ksp->guess_zero);
   Vec             b     = ksp->vec_rhs;
-  Mat             B     = ksp->mat_rhs;
+  Mat             B     = KSPSwapMatRhs_Spike(ksp, NULL);
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  col->norm    = ksp->normtype == KSP_NORM_NONE ? 0.0 : norm;
-  ksp->rnorm0  = col->rnorm0;
-  ksp->ttol    = col->ttol;
-  ksp->its     = col->its;
-  ksp->rnorm   = col->norm;
-  ksp->mat_rhs = NULL;
+  col->norm   = ksp->normtype == KSP_NORM_NONE ? 0.0 : norm;
+  ksp->rnorm0 = col->rnorm0;
+  ksp->ttol   = col->ttol;
+  ksp->its    = col->its;
+  ksp->rnorm  = col->norm;
   if (looks) PetscCall(MatDenseGetColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
   ierr = (*ksp->converged)(ksp, col->its, col->norm, &col->reason, ksp->cnvP);
   if (looks) PetscCall(MatDenseRestoreColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
@@ -95,7 +94,7 @@ static PetscErrorCode KSPFusedRhsTest_Private(KSP ksp, KSPFusedOneRhs *col, Pets
   ksp->rnorm   = rnorm;
   ksp->its     = its;
   ksp->vec_rhs = b;
-  ksp->mat_rhs = B;
+  KSPSwapMatRhs_Spike(ksp, B);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

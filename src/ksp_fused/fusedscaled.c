@@ -71,6 +71,7 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
   PetscReal unit = 1.0;
 
   PetscFunctionBegin;
+  PetscCall(KSPBegin_Spike(ksp));
   if (!KSPFusedHasArray(ksp->vec_sol)) {
     PetscCall(KSPFusedSolvePlain(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -74,8 +74,8 @@ static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp, PetscInt generation)
   /* a preconditioner may have failed, on this rank alone; PETSc's functions do nothing then */
   ksp->reason = KSP_CONVERGED_ITERATING;
   for (PetscInt k = 0; k < idr->ncolumns; k++) {
-    PetscCall((*ksp->orthog)(ksp, idr->P, k, NULL, dots));
-    if (!idr->rand) PetscCall((*ksp->orthog)(ksp, idr->P, k, NULL, dots));
+    PetscCall(KSPOrthogonalize_Spike(ksp, idr->P, k, dots));
+    if (!idr->rand) PetscCall(KSPOrthogonalize_Spike(ksp, idr->P, k, dots));
     PetscCall(VecNormalize(idr->P[k], NULL));
   }
   ksp->reason = reason;

@@ -343,7 +343,7 @@ static PetscErrorCode KSPIDRGetRandom_IDRFused(KSP ksp, PetscRandom *rand)
     PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)ksp), &idr->rand));
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)idr->rand, (PetscObject)ksp, 1));
     PetscCall(PetscRandomSetOptionsPrefix(idr->rand, ((PetscObject)ksp)->prefix));
-    PetscCall(PetscRandomAppendOptionsPrefix(idr->rand, "ksp_idr_"));
+    PetscCall(PetscObjectAppendOptionsPrefix((PetscObject)idr->rand, "ksp_idr_"));
     PetscCall(PetscObjectSetOptions((PetscObject)idr->rand, ((PetscObject)ksp)->options));
     idr->filled = 0;
   }

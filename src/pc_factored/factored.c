@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* factored.c: failures of preconditioners by factors, and their applications */
 #include "factored.h"
-#include <petsc/private/kspimpl.h>
+#include "common/petsccompat.h"
 #include <stdarg.h>
 
 /* A solve by KSPPREONLY ends with a zero pivot. Ranks without one, where they come by here too, have no text */
@@ -62,6 +62,7 @@ PetscErrorCode PCFactoredInitialize_Private(PC pc, const char name[], const char
   f->shifttype   = (MatFactorShiftType)PETSC_DECIDE;
   f->shiftamount = (PetscReal)PETSC_DECIDE;
   PetscCall(PetscStrallocpy(ordering, &f->ordering));
+  PCSetUpEarly_Spike(pc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikefactor.c: the MatSolverType "spike": factors of a matrix that are a PCSPIKE inside, for PCLU and PCCHOLESKY */
 #include "spikeimpl.h"
+#include "common/petsccompat.h"
 
 typedef struct {
   PC            pc;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikequality.c: how good the factors of PCSPIKE are: an estimate of ||I - A M^-1||, and their growth */
 #include "spikeimpl.h"
+#include "common/petsccompat.h"
 
 #define SPIKE_PROBES      2
 #define SPIKE_PROBE_STEPS 2
@@ -150,13 +151,11 @@ static PetscErrorCode PCSpikeGrowth_Private(PC pc, PetscReal *growth)
 PetscErrorCode PCSpikeMeasure_Private(PC pc)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
-  MatState  state;
   PetscBool good, has, numeric;
 
   PetscFunctionBegin;
   if (!s->refine.estimate || s->refine.measured || !s->built || !s->factored) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetState(pc->pmat, &state));
-  PetscCall(MatStateCompare(state, pc->matstate, &good));
+  PetscCall(PCIsCurrent_Spike(pc, &good));
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
   if (!good || !has) PetscFunctionReturn(PETSC_SUCCESS);
   good = (PetscBool)(s->numeric || s->refused);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikerefine.c: PCSPIKE as a direct solver: backward errors of its solves, and steps of iterative refinement */
 #include "spikeimpl.h"
-#include <petsc/private/kspimpl.h>
+#include "common/petsccompat.h"
 
 /*
   A solve x <- M^-1 b is checked by its backward error
@@ -74,7 +74,6 @@ static PetscErrorCode PCSpikeRefineChecks_Private(PC pc, PetscBool trans, PetscB
 {
   PC_Spike   *s = (PC_Spike *)pc->data;
   const Mat   A = PCSpikeRefineMatrix_Private(pc);
-  MatState    state;
   PetscMPIInt size;
   PetscBool   has;
 
@@ -88,8 +87,7 @@ static PetscErrorCode PCSpikeRefineChecks_Private(PC pc, PetscBool trans, PetscB
   if (s->info.dropped > 0.0 && !s->apart && !(s->info.cut && s->maxband == PETSC_DECIDE))
     PetscFunctionReturn(PETSC_SUCCESS);
   if (s->type == PC_SPIKE_BLOCK && (size > 1 || s->band.np > 1)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetState(pc->pmat, &state));
-  PetscCall(MatStateCompare(state, pc->matstate, checks));
+  PetscCall(PCIsCurrent_Spike(pc, checks));
   PetscCall(MatHasOperation(A, trans ? MATOP_MULT_TRANSPOSE : MATOP_MULT, &has));
   if (!has) *checks = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
