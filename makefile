@@ -60,6 +60,9 @@ SL_LINKER_SUFFIX ?= so
 so      := $(LIBDIR)/lib$(NAME).$(SL_LINKER_SUFFIX)
 soname  := $(so).$(ABI)
 sofile  := $(so).$(VERSION)
+# A package that cannot hold links (python/spikebuild.py) has the library under its plain name, and beside libpetsc
+SONAME  := $(notdir $(soname))
+PETSC_RPATH :=
 private := $(LIBDIR)/lib$(NAME)_private.a
 
 ISA    := $(wildcard src/kernels/*/host/*_isa.c)
@@ -103,7 +106,10 @@ COMPILE.cu = $(CUDAC) -c $(MPICXX_INCLUDES) $(OUR_CUDAC_FLAGS) $(CUDAFLAGS) $(CU
   $(CUDA_DEPFLAGS) --compiler-options="$(CXXCPPFLAGS) $(CUDA_CXXFLAGS)"
 PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) \
   -MMD -MP -MF $@.d -Wl,--as-needed
-LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(notdir $(soname))
+LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(SONAME) -Wl,-rpath,'$$ORIGIN'
+# Where it looks for libpetsc: the folder of this PETSc, or PETSC_RPATH in its place
+rpath     := -Wl$(comma)-rpath$(comma)
+PETSC_LIB.so = $(patsubst $(rpath)$(PETSC_DIR)/lib,$(rpath)$(or $(PETSC_RPATH:%='%'),$(PETSC_DIR)/lib),$(PETSC_LIB))
 LINK.spike = -Wl,-rpath,$(abspath $(LIBDIR)) -L$(LIBDIR) -l$(NAME) $(PETSC_LIB)
 
 # What takes longest to compile comes first, so that no core waits for it at the end
@@ -164,7 +170,7 @@ $(BASE)/obj/%.cu.o: %.cu $(BASE)/cudaflags
 $(sofile): $(OBJ)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "   LINK $@")
-	$(Q)$(LINK.so) -o $@ $(OBJ) $(PETSC_LIB)
+	$(Q)$(LINK.so) -o $@ $(OBJ) $(PETSC_LIB.so)
 	@ln -sf $(notdir $(sofile)) $(soname)
 $(so): $(sofile)
 	@ln -sf $(notdir $(soname)) $@
