@@ -293,13 +293,17 @@ RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' S
   $(if $(SANITIZE),SPIKE_SUPPRESSIONS='$(CURDIR)/tools')
 LIMIT  := $(if $(SANITIZE),-t 900)
 
+# Python, and programs that nobody here wrote; they say what they skip
+CONSUMERS := $(foreach s,python consumers clients,$(s):tests/$(s).sh)
+
 .PHONY: testprograms check checkdevice test
 testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS) $(FAULTLIB) $(LIMITS)
 
 check: testprograms
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null
+	@$(MAKE) -s --no-print-directory install DESTDIR=$(abspath $(LOADING))/staged prefix=/opt/$(NAME) >/dev/null
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -o $(BUILD)/check loading:tests/loading.sh \
-	  $(if $(SANITIZE),,faults:tests/faults.sh) programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
+	  $(if $(SANITIZE),,faults:tests/faults.sh) $(CONSUMERS) programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
 
 # What a PETSc with a device changes on a machine without one: loading, and the tests of what knows about devices
 DEVICETESTS := @(device|dia|gridstencil|nosync|composition|interface|ksp_fused)
@@ -310,6 +314,11 @@ checkdevice: testprograms
 
 test: $(so) $(TESTEXE)
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -g '$(or $(gs),$(search))' -o $(BUILD)/check petsc:$(TESTDIR)
+
+# What tests/clients.sh skips otherwise: SLEPc and petsc4py's own tests, for the Python of this PETSc
+.PHONY: clients
+clients:
+	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' tools/clients '$(SPIKE_VENV)'
 
 # make fuzz [n=100000] [seed=1]: random cases, on 1 to 5 ranks; a failure prints the command that repeats it
 FUZZ := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/fuzz_*.c)))
@@ -353,16 +362,13 @@ gpusanitize: testprograms
 # ---- Installing and carrying away ------------------------------------------------------------------------------------
 .PHONY: install bundle
 install: $(so)
-	@install -d '$(DESTDIR)$(prefix)/lib/pkgconfig' '$(DESTDIR)$(prefix)/include' '$(DESTDIR)$(prefix)/share/$(NAME)'
+	@install -d '$(DESTDIR)$(prefix)/lib' '$(DESTDIR)$(prefix)/include' '$(DESTDIR)$(prefix)/share/$(NAME)'
 	@install -m 755 $(sofile) '$(DESTDIR)$(prefix)/lib/'
 	@ln -sf $(notdir $(sofile)) '$(DESTDIR)$(prefix)/lib/$(notdir $(soname))'
 	@ln -sf $(notdir $(soname)) '$(DESTDIR)$(prefix)/lib/$(notdir $(so))'
 	@install -m 644 include/petscspike.h '$(DESTDIR)$(prefix)/include/'
 	@install -m 644 LICENSE $(wildcard README.md CITATION.cff) '$(DESTDIR)$(prefix)/share/$(NAME)/'
-	@printf '%s\n' 'prefix=$(prefix)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: $(NAME)' \
-	  'Description: Solvers for PETSc that use structure' 'Version: $(VERSION)' \
-	  'Requires.private: petsc >= 3.26, petsc < 3.27' \
-	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -l$(NAME)' >'$(DESTDIR)$(prefix)/lib/pkgconfig/$(NAME).pc'
+	@tools/installdev '$(DESTDIR)$(prefix)' $(VERSION) $(notdir $(sofile)) $(SONAME) '$(PETSC_DIR)' '$(PETSC_ARCH)'
 	@printf '%s\n' '# Loads $(NAME) into any PETSc application: -options_file $(prefix)/share/$(NAME)/$(NAME).options' \
 	  '-dll_append $(prefix)/lib/$(notdir $(so))' >'$(DESTDIR)$(prefix)/share/$(NAME)/$(NAME).options'
 	@echo 'Installed in $(DESTDIR)$(prefix). Use it with'
@@ -399,6 +405,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.26
                     "view" in their name
   make testprograms builds what the tests run; kernel tests are then in <PETSC_ARCH>/bin/tests/kernels
   make programs     builds tutorials and benchmarks in <PETSC_ARCH>/bin
+  make clients      brings SLEPc and petsc4py's own tests for make check; SPIKE_VENV=FOLDER: a Python of your own
   make fuzz         random cases beside dense references; n=100000 seed=7 for a night
   make dmdatutorials PETSc's tutorials that have a DMDA, with MATDIA beside MATAIJ; type=diacuda on a GPU
   make bench        all benchmarks; name=band for one, args="..." for its options

@@ -62,14 +62,15 @@ def find_petsc():
 
 
 def numbers(folder):
-    """The three numbers of a PETSc's version."""
+    """The three numbers of PETSc's version."""
     with open(os.path.join(folder, "include", "petscversion.h"), encoding="utf-8") as f:
         text = f.read()
-    return tuple(int(re.search(r"#define PETSC_VERSION_%s\s+(\d+)" % k, text)[1]) for k in ("MAJOR", "MINOR", "SUBMINOR"))
+    found = dict(re.findall(r"#define PETSC_VERSION_(\w+)\s+(\d+)", text))
+    return tuple(int(found[k]) for k in ("MAJOR", "MINOR", "SUBMINOR"))
 
 
 def run_requires():
-    """With a PETSc of the user's none; else the packages that have the minor version of PETSc that it was built with."""
+    """With a PETSc of the user's no PETSc; else packages of the minor version of PETSc that it was built with."""
     if os.environ.get("PETSC_DIR"):
         return ["numpy"]
     path = installed_petsc()
@@ -126,7 +127,8 @@ def build_library():
     petsc_dir = os.path.abspath(petsc_dir)
     if not shutil.which("make"):
         fail("  found:  no make", "  Install GNU make: on Debian apt-get install make")
-    check = subprocess.run([os.path.join(TOP, "tools", "checkpetsc"), petsc_dir, petsc_arch], capture_output=True, text=True)
+    command = [os.path.join(TOP, "tools", "checkpetsc"), petsc_dir, petsc_arch]
+    check = subprocess.run(command, capture_output=True, text=True)
     if check.stdout.strip() != "ok":
         fail(check.stderr.rstrip())
     print("petscspike: building with PETSC_DIR=%s PETSC_ARCH=%s" % (petsc_dir, petsc_arch), flush=True)

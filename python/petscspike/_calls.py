@@ -164,7 +164,7 @@ def MatGridStencilGetStencil(mat):
 
 
 def MatGridStencilSetCoefficients(mat, values):
-    """MatGridStencilSetCoefficients(mat, values): dof x dof values for each point of the stencil, the same everywhere."""
+    """MatGridStencilSetCoefficients(mat, values): dof x dof values for each point of the stencil."""
     import numpy
 
     points = len(MatGridStencilGetStencil(mat))

@@ -45,7 +45,9 @@ def petsc():
     """The module petsc4py.PETSc, with PETSc initialized."""
     module = sys.modules.get("petsc4py.PETSc")
     if module is None or not hasattr(module, "Sys") or not module.Sys.isInitialized():
-        raise RuntimeError("petscspike: PETSc is not initialized: call petsc4py.init(sys.argv), or import petsc4py.PETSc")
+        raise RuntimeError(
+            "petscspike: PETSc is not initialized: call petsc4py.init(sys.argv), or import petsc4py.PETSc"
+        )
     return module
 
 
