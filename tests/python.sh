@@ -32,6 +32,12 @@ passes "python: state, 2 ranks" "$state" "$mpiexec" -n 2 "$python" -m petscspike
 passes "python: path of the library" "^$lib *$" $run -m petscspike --library
 passes "python: path of the header" "include *$" $run -m petscspike --include
 
+for ranks in 1 3; do
+  passes "python: tutorials/ex9.py, $ranks ranks" \
+    "converged: True half-bandwidths 1 and 1, PC_SPIKE_TRUNCATED largest error < 1e-3 *$" \
+    "$mpiexec" -n $ranks "$python" "$top/tutorials/ex9.py"
+done
+
 # What is wrong is said
 refuses "python: no petsc4py" 'needs petsc4py: pip install petsc4py' \
   $run -c 'import sys; sys.modules["petsc4py"] = None; import petscspike'
