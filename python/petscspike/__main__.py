@@ -3,6 +3,8 @@
 
   --library   prints only the path of libpetscspike.so
   --include   prints only the folder of petscspike.h
+
+With -mat_type aijcusparse the solve is on a GPU.
 """
 import ctypes
 import sys
@@ -34,10 +36,19 @@ def gpu(PETSc):
     return ", ".join(names)
 
 
+def types(PETSc, petscspike):
+    """Names of all types; those for GPUs are there where PETSc has CUDA."""
+    cuda = PETSc.Sys.hasExternalPackage("cuda")
+    return {n for n in petscspike._header.strings().values() if cuda or not n.endswith("cuda")}
+
+
 def solve(PETSc, petscspike):
     """A band matrix of 1000 rows, once directly and once by a Krylov method; prints what was used and how exact."""
     n, right = 1000, True
-    A = PETSc.Mat().createAIJ([n, n], nnz=5)
+    A = PETSc.Mat().create()
+    A.setSizes([n, n])
+    A.setFromOptions()
+    A.setUp()
     for i in range(*A.getOwnershipRange()):
         for offset, value in ((-2, 1.0), (-1, -5.5), (0, 12.0), (1, -4.5), (2, 1.0)):
             if 0 <= i + offset < n:
@@ -92,7 +103,7 @@ def main():
         ("PETSc", "%s%s" % (".".join(map(str, PETSc.Sys.getVersion())), " in " + folder if folder else "")),
         ("petsc4py", petsc4py.__version__),
         ("GPU", gpu(PETSc)),
-        ("types", " ".join(sorted(set(petscspike._header.strings().values())))),
+        ("types", " ".join(sorted(types(PETSc, petscspike)))),
         ("ranks", PETSc.COMM_WORLD.getSize()),
     ]
     for name, value in lines:
