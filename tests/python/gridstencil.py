@@ -24,7 +24,7 @@ def check(sizes, dof, offsets, periodic, variable):
     dm = PETSc.DMDA().create(sizes=sizes, dof=dof, stencil_width=2, stencil_type="box", boundary_type=(boundary,) * dim,
                              setup=True)
     mat = petscspike.MatCreateGridStencil(dm, offsets)
-    assert mat.getType() == petscspike.MATGRIDSTENCIL
+    assert mat.getType() == petscspike.MATGRIDSTENCIL and mat.getRefCount() == 1, mat.getRefCount()
     full = [tuple(o) + (0,) * (3 - len(o)) if not isinstance(o, int) else (o, 0, 0) for o in offsets]
     assert petscspike.MatGridStencilGetStencil(mat) == full
     n = int(numpy.prod(sizes)) * dof

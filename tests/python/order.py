@@ -53,5 +53,6 @@ elif order == "between":  # petsc4py is there, PETSc is not initialized
 elif order == "plain":  # no petsc4py.init()
     import petscspike
     from petsc4py import PETSc
-petscspike.load()  # does no harm
+solve()
+petscspike.load()  # once more does no harm
 solve()

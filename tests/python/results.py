@@ -85,7 +85,9 @@ ksp.getPC().setFactorSolverType(petscspike.MATSOLVERSPIKE)
 ksp.setUp()
 inner = petscspike.MatSpikeGetPC(ksp.getPC().getFactorMatrix())
 assert inner.getType() == petscspike.PCSPIKE and petscspike.PCSpikeGetInfo(inner)["n"] == n
+assert inner.getRefCount() == 2  # of the factor, and this one
 del inner
+assert petscspike.MatSpikeGetPC(ksp.getPC().getFactorMatrix()).getRefCount() == 2
 ksp.solve(b, x)
 assert ksp.getConvergedReason() > 0 and (x - 1.0).norm(PETSc.NormType.INFINITY) < (1e-3 if single else 1e-10)
 for thing in (ksp, pc, dia):
