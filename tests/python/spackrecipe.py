@@ -34,11 +34,9 @@ class Spec:
         return text == "+cuda" and self.cuda
 
 
-calls = []
 package = types.ModuleType("spack.package")
 for name in ("license", "version", "depends_on", "conflicts", "variant", "maintainers"):
     setattr(package, name, directive(name))
-package.make = lambda *args, **kwargs: calls.append([a for a in args])
 package.run_after = lambda *args: lambda f: f
 package.on_package_attributes = lambda **kwargs: lambda f: f
 package.EnvironmentModifications = package.Spec = object
@@ -62,9 +60,9 @@ needed = [args[0] for args, _ in said["depends_on"]]
 assert any(n.startswith("petsc@3.") and "+shared" in n for n in needed) and "mpi" in needed and "gmake" in needed, needed
 assert said["version"] and said["license"][0][0] == ("BSD-2-Clause",)
 for cuda in (False, True):
-    calls.clear()
-    cls().build(Spec(cuda), prefix)
-    cls().install(Spec(cuda), prefix)
+    instance = cls()
+    instance.spec, instance.prefix = Spec(cuda), prefix
+    calls = [instance.build_targets, instance.install_targets]
     assert [c[0] for c in calls] == ["lib", "install"], calls
     assert any(a.startswith("CUDA_ARCH=") for a in calls[0]) == cuda
     for call in calls:

@@ -34,20 +34,23 @@ class Petscspike(MakefilePackage, CudaPackage):
     conflicts("cuda_arch=none", when="+cuda", msg="say which GPUs: cuda_arch=90")
     depends_on("petsc~cuda", when="~cuda")
 
-    def _arguments(self, spec, prefix):
-        arguments = [f"PETSC_DIR={spec['petsc'].prefix}", "PETSC_ARCH=", f"prefix={prefix}"]
-        if spec.satisfies("+cuda"):
-            arguments.append("CUDA_ARCH=" + " ".join(spec.variants["cuda_arch"].value))
-        return arguments
+    def _targets(self, target):
+        targets = [target, f"PETSC_DIR={self.spec['petsc'].prefix}", "PETSC_ARCH=", f"prefix={self.prefix}"]
+        if self.spec.satisfies("+cuda"):
+            targets.append("CUDA_ARCH=" + " ".join(self.spec.variants["cuda_arch"].value))
+        return targets
 
-    def edit(self, spec, prefix):
+    @property
+    def build_targets(self):
+        return self._targets("lib")
+
+    @property
+    def install_targets(self):
+        return self._targets("install")
+
+    def check(self):
+        # make check takes a quarter of an hour, and needs mpiexec: run it by hand in the stage
         pass
-
-    def build(self, spec, prefix):
-        make("lib", *self._arguments(spec, prefix))
-
-    def install(self, spec, prefix):
-        make("install", *self._arguments(spec, prefix), parallel=False)
 
     def setup_run_environment(self, env: EnvironmentModifications) -> None:
         # For -dll_append '${SPIKE_DIR}/lib/libpetscspike.so'
