@@ -111,9 +111,7 @@ class Progress:
 
 
 def fail(*lines):
-    text = "\n".join(("petscspike: cannot be built",) + lines)
-    print(text, file=sys.stderr, flush=True)
-    raise SystemExit(text)
+    raise SystemExit("\n".join(("petscspike: cannot be built",) + lines))
 
 
 def build_library():
@@ -130,7 +128,7 @@ def build_library():
     command = [os.path.join(TOP, "tools", "checkpetsc"), petsc_dir, petsc_arch]
     check = subprocess.run(command, capture_output=True, text=True)
     if check.stdout.strip() != "ok":
-        fail(check.stderr.rstrip())
+        fail(check.stderr.rstrip(), "  With pip: leave PETSC_DIR unset, and pip brings PETSc and petsc4py")
     print("petscspike: building with PETSC_DIR=%s PETSC_ARCH=%s" % (petsc_dir, petsc_arch), flush=True)
     # The caller's variables of a make above are not for this one
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
