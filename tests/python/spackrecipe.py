@@ -68,6 +68,7 @@ for cuda in (False, True):
     for call in calls:
         # Spack's PETSc is a prefix install; the one at hand may have a PETSC_ARCH
         arguments = ["PETSC_ARCH=" + petsc_arch if a == "PETSC_ARCH=" else a for a in call]
+        arguments.append("BASE=%s/build" % prefix)  # the build at hand is left alone
         done = subprocess.run(["make", "-n", "-C", top] + arguments, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert call[0] == "lib" or "'%s/include'" % prefix in done.stdout, done.stdout[-2000:]
