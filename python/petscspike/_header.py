@@ -7,12 +7,13 @@ import re
 
 
 def folder():
-    """The folder of petscspike.h: in the installed package, or in the source tree."""
+    """The folder of petscspike.h: that of the sources, in a source tree, or of the installed package."""
     here = os.path.dirname(os.path.abspath(__file__))
-    for path in (os.path.join(here, "include"), os.path.join(here, "..", "..", "include")):
-        if os.path.isfile(os.path.join(path, "petscspike.h")):
-            return os.path.normpath(path)
-    raise ImportError("petscspike: no petscspike.h in %s: this installation is not complete" % here)
+    source = os.path.isfile(os.path.join(here, "..", "spikebuild.py"))
+    path = os.path.normpath(os.path.join(here, "..", "..", "include") if source else os.path.join(here, "include"))
+    if not os.path.isfile(os.path.join(path, "petscspike.h")):
+        raise ImportError("petscspike: no petscspike.h in %s: this installation is not complete" % path)
+    return path
 
 
 @functools.lru_cache(maxsize=None)
