@@ -6,6 +6,7 @@ results: one is returned as it is, several as a tuple, a structure as a dictiona
 """
 import ctypes
 import functools
+import operator
 
 from . import _header
 from ._load import capi, check, handle, petsc
@@ -85,7 +86,7 @@ def given(kind, value):
         return ctype(kind)(float(value))
     if kind == "PetscBool":
         return ctype(kind)(bool(value))
-    number = value.__index__()
+    number = operator.index(value)
     result = ctype(kind)(number)
     if result.value != number:
         raise OverflowError("petscspike: %d does not fit into %s" % (number, kind))
@@ -151,7 +152,7 @@ def MatCreateGridStencil(dm, offsets):
         if len(offset) > 3:
             raise ValueError("petscspike: an offset has at most three members i, j, k")
         for member, value in zip("ijk", offset):
-            setattr(point, member, value.__index__())
+            setattr(point, member, operator.index(value))
     call("MatCreateGridStencil", pointer, ctype("PetscInt")(len(offsets)), points, ctypes.byref(mat))
     return wrap("Mat", mat, owned=True)
 

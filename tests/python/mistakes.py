@@ -25,7 +25,7 @@ raises(TypeError, "a petsc4py PC is needed, not KSP", petscspike.PCSpikeSetBandw
 raises(TypeError, "3 arguments were given", petscspike.PCSpikeGetBandwidth, pc, 1, 1)
 raises(TypeError, "PCSpikeSetBandwidth(PC, PetscInt, PetscInt)", petscspike.PCSpikeSetBandwidth, pc, 1)
 raises(OverflowError, "does not fit into PetscInt", petscspike.PCSpikeSetBandwidth, pc, 2**70, 1)
-raises(AttributeError, "__index__", petscspike.PCSpikeSetBandwidth, pc, 1.5, 1)
+raises(TypeError, "integer", petscspike.PCSpikeSetBandwidth, pc, 1.5, 1)
 raises(PETSc.Error, "must be in [0, 1)", petscspike.PCSpikeSetDropoff, pc, -1.0)
 raises(ValueError, "not created yet, or is destroyed", petscspike.PCSpikeGetBandwidth, PETSc.PC())
 petscspike.PCSpikeSetBandwidth(pc, 2, 3)
