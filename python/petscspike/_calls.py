@@ -152,7 +152,7 @@ def MatCreateGridStencil(dm, offsets):
         if len(offset) > 3:
             raise ValueError("petscspike: an offset has at most three members i, j, k")
         for member, value in zip("ijk", offset):
-            setattr(point, member, operator.index(value))
+            setattr(point, member, given("PetscInt", value).value)
     call("MatCreateGridStencil", pointer, ctype("PetscInt")(len(offsets)), points, ctypes.byref(mat))
     return wrap("Mat", mat, owned=True)
 

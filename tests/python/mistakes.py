@@ -35,6 +35,7 @@ raises(ValueError, "not created yet, or is destroyed", petscspike.PCSpikeGetBand
 
 dm = PETSc.DMDA().create(sizes=(9, 8), dof=2, stencil_width=1, setup=True)
 raises(ValueError, "at most three", petscspike.MatCreateGridStencil, dm, [(0, 0, 0, 0)])
+raises(OverflowError, "does not fit", petscspike.MatCreateGridStencil, dm, [(0, 2**70)])
 raises(PETSc.Error, "", petscspike.MatCreateGridStencil, dm, [(0, 0), (2, 0)])  # wider than the grid's stencil
 mat = petscspike.MatCreateGridStencil(dm, [(0, 0), (1, 0)])
 raises(ValueError, "2 points with 2 unknowns take 8 coefficients, not 2", petscspike.MatGridStencilSetCoefficients, mat,
