@@ -63,6 +63,9 @@ SL_LINKER_SUFFIX ?= so
 so      := $(LIBDIR)/lib$(NAME).$(SL_LINKER_SUFFIX)
 soname  := $(so).$(ABI)
 sofile  := $(so).$(VERSION)
+# A package that cannot hold links (python/spikebuild.py) has the library under its plain name, and beside libpetsc
+SONAME  := $(notdir $(soname))
+PETSC_RPATH :=
 private := $(LIBDIR)/lib$(NAME)_private.a
 
 ISA    := $(wildcard src/kernels/*/host/*_isa.c)
@@ -106,7 +109,10 @@ COMPILE.cu = $(CUDAC) -c $(MPICXX_INCLUDES) $(OUR_CUDAC_FLAGS) $(CUDAFLAGS) $(CU
   $(CUDA_DEPFLAGS) --compiler-options="$(CXXCPPFLAGS) $(CUDA_CXXFLAGS)"
 PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) \
   -MMD -MP -MF $@.d -Wl,--as-needed
-LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(notdir $(soname))
+LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(SONAME) -Wl,-rpath,'$$ORIGIN'
+# Where it looks for libpetsc: the folder of this PETSc, or PETSC_RPATH in its place
+rpath     := -Wl$(comma)-rpath$(comma)
+PETSC_LIB.so = $(patsubst $(rpath)$(PETSC_DIR)/lib,$(rpath)$(or $(PETSC_RPATH:%='%'),$(PETSC_DIR)/lib),$(PETSC_LIB))
 LINK.spike = -Wl,-rpath,$(abspath $(LIBDIR)) -L$(LIBDIR) -l$(NAME) $(PETSC_LIB)
 
 # What takes longest to compile comes first, so that no core waits for it at the end
@@ -167,7 +173,7 @@ $(BASE)/obj/%.cu.o: %.cu $(BASE)/cudaflags
 $(sofile): $(OBJ)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "   LINK $@")
-	$(Q)$(LINK.so) -o $@ $(OBJ) $(PETSC_LIB)
+	$(Q)$(LINK.so) -o $@ $(OBJ) $(PETSC_LIB.so)
 	@ln -sf $(notdir $(sofile)) $(soname)
 $(so): $(sofile)
 	@ln -sf $(notdir $(soname)) $@
@@ -290,13 +296,17 @@ RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' S
   $(if $(SANITIZE),SPIKE_SUPPRESSIONS='$(CURDIR)/tools')
 LIMIT  := $(if $(SANITIZE),-t 900)
 
+# Python, and programs that nobody here wrote; they say what they skip
+CONSUMERS := $(foreach s,python consumers clients,$(s):tests/$(s).sh)
+
 .PHONY: testprograms check checkdevice test
 testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS) $(FAULTLIB) $(LIMITS)
 
 check: testprograms
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null
+	@$(MAKE) -s --no-print-directory install DESTDIR=$(abspath $(LOADING))/staged prefix=/opt/$(NAME) >/dev/null
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -o $(BUILD)/check loading:tests/loading.sh \
-	  $(if $(SANITIZE),,faults:tests/faults.sh) programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
+	  $(if $(SANITIZE),,faults:tests/faults.sh) $(CONSUMERS) programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
 
 # What a PETSc with a device changes on a machine without one: loading, and the tests of what knows about devices
 DEVICETESTS := @(device|dia|gridstencil|nosync|composition|interface|ksp_fused)
@@ -307,6 +317,11 @@ checkdevice: testprograms
 
 test: $(so) $(TESTEXE)
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -g '$(or $(gs),$(search))' -o $(BUILD)/check petsc:$(TESTDIR)
+
+# What tests/clients.sh skips otherwise: SLEPc and petsc4py's own tests, for the Python of this PETSc
+.PHONY: clients
+clients:
+	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' tools/clients '$(SPIKE_VENV)'
 
 # make fuzz [n=100000] [seed=1]: random cases, on 1 to 5 ranks; a failure prints the command that repeats it
 FUZZ := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/fuzz_*.c)))
@@ -350,16 +365,13 @@ gpusanitize: testprograms
 # ---- Installing and carrying away ------------------------------------------------------------------------------------
 .PHONY: install bundle
 install: $(so)
-	@install -d '$(DESTDIR)$(prefix)/lib/pkgconfig' '$(DESTDIR)$(prefix)/include' '$(DESTDIR)$(prefix)/share/$(NAME)'
+	@install -d '$(DESTDIR)$(prefix)/lib' '$(DESTDIR)$(prefix)/include' '$(DESTDIR)$(prefix)/share/$(NAME)'
 	@install -m 755 $(sofile) '$(DESTDIR)$(prefix)/lib/'
 	@ln -sf $(notdir $(sofile)) '$(DESTDIR)$(prefix)/lib/$(notdir $(soname))'
 	@ln -sf $(notdir $(soname)) '$(DESTDIR)$(prefix)/lib/$(notdir $(so))'
 	@install -m 644 include/petscspike.h '$(DESTDIR)$(prefix)/include/'
 	@install -m 644 LICENSE $(wildcard README.md CITATION.cff) '$(DESTDIR)$(prefix)/share/$(NAME)/'
-	@printf '%s\n' 'prefix=$(prefix)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: $(NAME)' \
-	  'Description: Solvers for PETSc that use structure' 'Version: $(VERSION)' \
-	  'Requires.private: petsc >= 3.$(PETSCMINOR), petsc < 3.'$$(($(PETSCMINOR) + 1)) \
-	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -l$(NAME)' >'$(DESTDIR)$(prefix)/lib/pkgconfig/$(NAME).pc'
+	@tools/installdev '$(DESTDIR)$(prefix)' $(VERSION) $(notdir $(sofile)) $(SONAME) '$(PETSC_DIR)' '$(PETSC_ARCH)'
 	@printf '%s\n' '# Loads $(NAME) into any PETSc application: -options_file $(prefix)/share/$(NAME)/$(NAME).options' \
 	  '-dll_append $(prefix)/lib/$(notdir $(so))' >'$(DESTDIR)$(prefix)/share/$(NAME)/$(NAME).options'
 	@if command -v python3 >/dev/null; then tools/installdocs '$(DESTDIR)$(prefix)' $(BASE)/docs/html build/docs/html; \
@@ -415,6 +427,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
                     "view" in their name
   make testprograms builds what the tests run; kernel tests are then in <PETSC_ARCH>/bin/tests/kernels
   make programs     builds tutorials and benchmarks in <PETSC_ARCH>/bin
+  make clients      brings SLEPc and petsc4py's own tests for make check; SPIKE_VENV=FOLDER: a Python of your own
   make fuzz         random cases beside dense references; n=100000 seed=7 for a night
   make dmdatutorials PETSc's tutorials that have a DMDA, with MATDIA beside MATAIJ; type=diacuda on a GPU
   make bench        all benchmarks; name=band for one, args="..." for its options

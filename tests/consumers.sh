@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# consumers.sh: an installation that was moved (make install DESTDIR=...), and what uses it: pkg-config, CMake, Spack.
+# Prints TAP lines; tools/check runs it.
+
+. "$(cd "$(dirname "$0")" && pwd)/tap.sh"
+loading=${SPIKE_BUILD:?}/loading cc=${SPIKE_CC:-mpicc}
+plain=$loading/plain run="$mpiexec -n 1"
+right='^solved with spike: right *$'
+if [ ! -d "$loading/staged/opt/petscspike" ]; then
+  skip "consumers" "nothing was installed with DESTDIR here"
+  finish
+fi
+mkdir moved
+cp -a "$loading/staged/opt/petscspike" moved/
+prefix=$work/moved/petscspike
+petsc_pc=${PETSC_DIR:-}/${PETSC_ARCH:-}/lib/pkgconfig
+
+# The installation itself
+passes "moved: dll_append" "$right" $run "$plain" -dll_append "$prefix/lib/libpetscspike.so" -pc_type spike
+grep -r -l -I -F "$loading" "$prefix" >output
+if [ ! -s output ]; then ok "moved: no file names the place where it was staged"
+else not_ok "moved: no file names the place where it was staged"; fi
+if [ "$(cd "$prefix/lib" && readlink libpetscspike.so)" = libpetscspike.so.0.1 ] &&
+  [ "$(cd "$prefix/lib" && readlink libpetscspike.so.0.1)" = libpetscspike.so.0.1.0 ]; then ok "moved: links"
+else ls -l "$prefix/lib" >output; not_ok "moved: links"; fi
+# A libpetsc beside it comes before that of PETSC_DIR: both may be moved together
+mkdir -p together
+cp -a "$prefix/lib"/libpetscspike.so* together/
+petsc=$(find -L "${PETSC_DIR:-}/${PETSC_ARCH:-}/lib" -maxdepth 1 -name 'libpetsc*.so.[0-9]*' 2>/dev/null | head -n 1)
+name=$(readelf -d "$prefix/lib/libpetscspike.so" 2>/dev/null | sed -n 's/.*NEEDED.*\[\(libpetsc[^]]*\)\].*/\1/p')
+if [ -z "$name" ] || [ -z "$petsc" ] || ! command -v ldd >/dev/null; then
+  skip "moved: beside libpetsc" "no readelf or ldd"
+else
+  ln -s "$petsc" "together/$name"
+  passes "moved: beside libpetsc" "$name => $work/together/$name" ldd together/libpetscspike.so
+fi
+
+# pkg-config: PETSc's flags come with ours
+compile() # FLAGS...: the compiler may be several words
+{
+  $cc ${SPIKE_CFLAGS:-} -DLINKED -o consumer "$here/loading/solve.c" "$@" -Wl,-rpath,"$prefix/lib" \
+    -Wl,-rpath,"$(pkg-config --variable=libdir petsc)"
+}
+if ! command -v pkg-config >/dev/null; then
+  for t in "flags" "another PETSc" "no PETSc"; do skip "pkg-config: $t" "no pkg-config"; done
+else
+  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$petsc_pc
+  if compile $(pkg-config --cflags --libs petscspike) >output 2>&1; then
+    passes "pkg-config: flags" "$right" $run ./consumer
+  else not_ok "pkg-config: flags"; fi
+  mkdir alien
+  sed 's/^Version:.*/Version: 3.99.0/' "$petsc_pc/petsc.pc" >alien/petsc.pc
+  PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$work/alien PKG_CONFIG_LIBDIR=/nowhere refuses "pkg-config: another PETSc" \
+    "'petsc < 3" pkg-config --exists --print-errors petscspike
+  PKG_CONFIG_PATH=$prefix/lib/pkgconfig PKG_CONFIG_LIBDIR=/nowhere refuses "pkg-config: no PETSc" \
+    "'petsc', required by 'petscspike'" pkg-config --exists --print-errors petscspike
+  unset PKG_CONFIG_PATH
+fi
+
+# CMake, with the compiler of MPI and with a plain one
+configure() # FOLDER OPTIONS...
+{
+  local folder=$1
+  shift
+  cmake -S "$here/consumers" -B "$folder" -DCMAKE_PREFIX_PATH="$prefix" -DLANGUAGE=C \
+    -DSOURCE="$here/loading/solve.c" "$@"
+}
+compiler=${cc%% *}
+no_cmake=
+if ! command -v cmake >/dev/null; then no_cmake="no cmake"
+elif ! command -v pkg-config >/dev/null; then no_cmake="no pkg-config"
+elif [ -n "${SPIKE_CFLAGS:-}" ]; then no_cmake="not with sanitizers"; fi
+builds() # NAME OPTIONS...
+{
+  local name=$1 folder=cmake$count
+  shift
+  if [ -n "$no_cmake" ]; then skip "cmake: $name" "$no_cmake"
+  elif configure $folder "$@" >output 2>&1 && cmake --build $folder >>output 2>&1; then
+    passes "cmake: $name" "$right" $run "$folder/consumer"
+  else not_ok "cmake: $name"; fi
+}
+fails() # NAME TEXT OPTIONS...
+{
+  local name=$1 text=$2
+  shift 2
+  if [ -n "$no_cmake" ]; then skip "cmake: $name" "$no_cmake"
+  else refuses "cmake: $name" "$text" configure cmake$count "$@"; fi
+}
+builds "the compiler of MPI" -DCMAKE_C_COMPILER="$compiler"
+if command -v cc >/dev/null; then builds "a plain compiler" -DCMAKE_C_COMPILER=cc
+else skip "cmake: a plain compiler" "no cc"; fi
+if command -v mpicxx >/dev/null && [ "$compiler" -ef "$(command -v mpicc)" ] || [ "$compiler" = mpicc ]; then
+  builds "C++" -DLANGUAGE=CXX -DCMAKE_CXX_COMPILER=mpicxx -DSOURCE="$here/consumers/main.cpp"
+else skip "cmake: C++" "no mpicxx that fits $compiler"; fi
+builds "version 0.1" -DWANTED=0.1
+PETSC_DIR= PETSC_ARCH= builds "PETSC_DIR as it was recorded"
+fails "version 0.2" 'not .*compatible .*0\.2|version: 0\.1\.0' -DWANTED=0.2
+fails "version 0.0" 'not .*compatible .*0\.0|version: 0\.1\.0' -DWANTED=0.0.1
+fails "no PETSc" 'no PETSc 3\.[0-9]+, for which petscspike was built.*set PETSC_DIR and PETSC_ARCH' \
+  -DPETSC_DIR=/nowhere
+
+# Spack's recipe: by Spack where there is one; its calls of make by a stub of Spack everywhere
+recipe=$top/packaging/spack/spack_repo/petscspike
+if ! command -v spack >/dev/null; then skip "spack: concretize" "no spack"
+else
+  export SPACK_USER_CONFIG_PATH=$work/spack SPACK_USER_CACHE_PATH=$work/spackcache
+  spack repo add "$recipe" >output 2>&1
+  passes "spack: concretize" "petsc@3\." spack spec petscspike
+fi
+if ! command -v python3 >/dev/null; then skip "spack: what it calls" "no python3"
+else
+  passes "spack: what it calls" "ok *$" python3 "$here/python/spackrecipe.py" "$recipe/packages/petscspike/package.py" \
+    "$top" "${PETSC_DIR:-}" "${PETSC_ARCH:-}" "$work/spackprefix"
+fi
+finish
