@@ -132,13 +132,13 @@ PetscErrorCode PCSpikeMeasureBand_Private(PC pc, PetscInt n, PetscInt nparts, co
 /*
   A bound from below for max(kl, ku) in any ordering: d steps in the graph from a row reach at most 2 d max(kl, ku)
   rows, so that max(kl, ku) >= (rows reached) / (2 d). *least, on entry such a bound, from three rows more, each until
-  it is `enough`, or until so many rows are reached that it costs less than looking at the matrix once. They are taken
-  from the middle of a natural band of half-bandwidth K, if that is made of lines.
+  it is enough for half-bandwidth K, or until so many rows are reached that it costs less than looking at the matrix
+  once. They are taken from the middle of a natural band of half-bandwidth K, if that is made of lines.
 */
 PetscErrorCode PCSpikeLeastBand_Private(PetscInt n, PetscInt K, PetscInt nparts, const SpikeCSR parts[],
-                                        PetscInt enough, PetscInt *least)
+                                        PetscInt *least)
 {
-  const PetscInt most = PetscMin(n, PetscMax(4096, n / 8));
+  const PetscInt most = PetscMin(n, PetscMax(4096, n / 8)), enough = PCSpikeEnoughBand_Private(K);
   PetscInt      *queue, *seen;
 
   PetscFunctionBegin;
@@ -268,8 +268,8 @@ static PetscErrorCode SpikeOrderBest_Private(PC pc, Mat A, PetscBool isauto, Pet
     }
     K = PetscMax(kept[0], kept[1]);
     if (turn || symmetric || !isauto || K <= 1) continue;
-    if (s->dropoff == 0.0) PetscCall(PCSpikeLeastBand_Private(n, K, nparts, parts, (2 * K + 2) / 3, &least));
-    if (least < (2 * K + 2) / 3) turns = 2;
+    if (s->dropoff == 0.0) PetscCall(PCSpikeLeastBand_Private(n, K, nparts, parts, &least));
+    if (least < PCSpikeEnoughBand_Private(K)) turns = 2;
   }
   s->newrow = s->tried;
   s->tried  = NULL;
@@ -371,11 +371,11 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
     PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
   if (periodic) kept[0] = kept[1] = 1;
   else if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
-    const PetscInt K = PetscMax(kept[0], kept[1]), enough = (2 * K + 2) / 3;
+    const PetscInt K = PetscMax(kept[0], kept[1]);
 
     least = maxrow / 2;
-    if (isauto && s->dropoff == 0.0) PetscCall(PCSpikeLeastBand_Private(A->rmap->n, K, nparts, parts, enough, &least));
-    order = (PetscBool)(!isauto || s->dropoff > 0.0 || least < enough);
+    if (isauto && s->dropoff == 0.0) PetscCall(PCSpikeLeastBand_Private(A->rmap->n, K, nparts, parts, &least));
+    order = (PetscBool)(!isauto || s->dropoff > 0.0 || least < PCSpikeEnoughBand_Private(K));
   }
   if (order) PetscCall(SpikeOrderBest_Private(pc, A, isauto, zeros, nparts, parts, kept));
   s->drops = PETSC_FALSE;

@@ -63,7 +63,7 @@ static void SpikeReachCSR_Private(const PC_Spike *s, PetscInt nparts, const Spik
 {
   const SpikeBand *b = &s->band;
 
-  for (int all = 0; all < 2; all++) {
+  for (int all = 0; all < 2 && (!all || SpikeCount_Private(b->n, s->cuts.reach, NULL)); all++) {
     for (PetscInt r = 0; r < b->n; r++) {
       const PetscInt i = s->newrow ? s->newrow[r] : r;
 
@@ -79,7 +79,6 @@ static void SpikeReachCSR_Private(const PC_Spike *s, PetscInt nparts, const Spik
         }
       }
     }
-    if (!SpikeCount_Private(b->n, s->cuts.reach, NULL)) break;
   }
 }
 

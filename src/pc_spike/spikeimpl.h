@@ -277,8 +277,12 @@ PETSC_INTERN void      PCSpikeScan_Private(PetscInt, PetscInt, const SpikeCSR[],
 PETSC_INTERN SpikeScan PCSpikeWithin_Private(const PC_Spike *, PetscInt, PetscInt, const SpikeCSR[], const PetscInt *);
 PETSC_INTERN PetscErrorCode PCSpikeMeasureBand_Private(PC, PetscInt, PetscInt, const SpikeCSR[], const PetscInt *,
                                                        PetscInt[2], PetscInt[2], PetscInt *, PetscBool *);
-PETSC_INTERN PetscErrorCode PCSpikeLeastBand_Private(PetscInt, PetscInt, PetscInt, const SpikeCSR[], PetscInt,
-                                                     PetscInt *);
+/* A band of half-bandwidth K is left as it is where a bound for all orderings is at least this: it is half above it */
+static inline PetscInt PCSpikeEnoughBand_Private(PetscInt K)
+{
+  return (2 * K + 2) / 3;
+}
+PETSC_INTERN PetscErrorCode PCSpikeLeastBand_Private(PetscInt, PetscInt, PetscInt, const SpikeCSR[], PetscInt *);
 PETSC_INTERN PetscErrorCode PCSpikeMeasureNatural_Private(PC);
 PETSC_INTERN PetscInt       PCSpikeOriginalRow_Private(const PC_Spike *, Mat, PetscInt);
 PETSC_INTERN PetscBool      PCSpikeBandHolds_Private(const PC_Spike *, const SpikeFillStats *, PetscBool);

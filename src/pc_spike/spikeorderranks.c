@@ -51,7 +51,7 @@ static PetscErrorCode SpikeRanksLook_Private(PC pc, Mat A, PetscInt shortest, co
                                              const PetscInt kept[2], PetscBool *look)
 {
   PC_Spike      *s = (PC_Spike *)pc->data;
-  const PetscInt n = A->rmap->n, K = PetscMax(kept[0], kept[1]), enough = (2 * K + 2) / 3;
+  const PetscInt n = A->rmap->n, K = PetscMax(kept[0], kept[1]);
   PetscInt       least = 0, most;
 
   PetscFunctionBegin;
@@ -59,9 +59,9 @@ static PetscErrorCode SpikeRanksLook_Private(PC pc, Mat A, PetscInt shortest, co
   if (*look || s->userkl != PETSC_DECIDE || K < 2) PetscFunctionReturn(PETSC_SUCCESS);
   if (K > shortest && s->type != PC_SPIKE_BLOCK) *look = PETSC_TRUE;
   if (*look) PetscFunctionReturn(PETSC_SUCCESS);
-  if (n) PetscCall(PCSpikeLeastBand_Private(n, K, 1, own, enough, &least));
+  if (n) PetscCall(PCSpikeLeastBand_Private(n, K, 1, own, &least));
   PetscCallMPI(MPIU_Allreduce(&least, &most, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
-  *look = (PetscBool)(most < enough);
+  *look = (PetscBool)(most < PCSpikeEnoughBand_Private(K));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -164,12 +164,19 @@ static PetscErrorCode PCSpikeViewFewer_Private(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether its partitions are coupled by spikes at all */
+static PetscBool PCSpikeIsCoupled_Private(const PCSpikeInfo *info)
+{
+  return (PetscBool)(info->type != PC_SPIKE_BLOCK && info->partitions > 1 && PetscMax(info->kl, info->ku) > 0);
+}
+
 /* What is factored, and how */
 static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, PetscViewer viewer)
 {
-  PC_Spike   *s   = (PC_Spike *)pc->data;
-  const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  PetscBool   isauto, coupled;
+  PC_Spike       *s       = (PC_Spike *)pc->data;
+  const char     *pre     = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  const PetscBool coupled = PCSpikeIsCoupled_Private(info);
+  PetscBool       isauto;
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
@@ -210,7 +217,6 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
   PetscCall(PCSpikeViewSystems_Private(pc, info, viewer));
   if (SpikeBandExchanges(&s->band))
     PetscCall(PetscViewerASCIIPrintf(viewer, "  pivoting: rows exchanged inside each partition\n"));
-  coupled = (PetscBool)(info->type != PC_SPIKE_BLOCK && info->partitions > 1 && PetscMax(info->kl, info->ku) > 0);
   if (coupled && info->type == PC_SPIKE_FULL) PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled exactly\n"));
   else if (coupled)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled by truncated spikes, corrected down to %g of their ends\n",
@@ -228,8 +234,7 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
 static PetscErrorCode PCSpikeViewQuality_Private(PC pc, const PCSpikeInfo *info, PetscViewer viewer)
 {
   PC_Spike       *s       = (PC_Spike *)pc->data;
-  const PetscBool coupled = (PetscBool)(info->type != PC_SPIKE_BLOCK && info->partitions > 1 &&
-                                        PetscMax(info->kl, info->ku) > 0);
+  const PetscBool coupled = PCSpikeIsCoupled_Private(info);
 
   PetscFunctionBegin;
   if (info->unmatched)

@@ -340,13 +340,13 @@ static void T(Trailing)(int w, const T(Moves) * moves, PetscCount n, PetscCount 
   }
 }
 
-/* A panel that is not factored: sweeps over it may give anything, but go to no other rows */
-static void T(NoExchanges)(F *base, int w)
+/* Panels from row j on are not factored: sweeps over them may give anything, but go to no other rows */
+static void T(NoExchanges)(F *a, PetscCount ld, PetscCount n, PetscCount j, PetscCount w)
 {
   int swap[T(NB)];
 
   for (int c = 0; c < w; c++) swap[c] = c;
-  memcpy(base, swap, (size_t)w * sizeof(int));
+  for (; j < n; j += w) memcpy(a + j * ld, swap, (size_t)PetscMin(w, n - j) * sizeof(int));
 }
 
 /* The exchanges of w steps: where each row of a column comes from. Rows that leave the first w go below them. */
@@ -408,7 +408,7 @@ static void T(LU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeBan
       F        *p  = P + c * (ldp + 1);
 
       if (!T(Columns)(kl, m, wj, c, ce, P, ldp, j, piv, swap)) {
-        for (PetscCount k = j; k < n; k += w) T(NoExchanges)(a + k * ld, (int)PetscMin(w, n - k));
+        T(NoExchanges)(a, ld, n, j, w);
         return;
       }
       if (ce == wj) break;

@@ -13,8 +13,8 @@ enum {
 };
 
 /*
-  wj columns of a window of m rows, at row `row` of the block; nu: columns beside the panel. KL >= kl: the constant that
-  the loops have, rows beyond kl are zeros
+  The wj columns of a panel are eliminated in a window, whose first row and column are `row` of the block; nu: columns
+  beside the panel. KL >= kl: the constant that the loops have, rows beyond kl are zeros
 */
 SPIKE_INLINE PetscBool T(NarrowPanel)(const int KL, int wj, int nu, int hu, F P[][T(WR)], PetscCount row,
                                       SpikeBandPivot *piv, int swap[])
@@ -76,17 +76,16 @@ static void T(NarrowLU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, Sp
     else if (kl == 3) good = T(NarrowPanel)(3, wj, nu, (int)hu, P, j, piv, swap);
     else good = T(NarrowPanel)(4, wj, nu, (int)hu, P, j, piv, swap);
     if (!good) {
-      for (PetscCount k = j; k < n; k += w) T(NoExchanges)(a + k * ld, (int)PetscMin(w, n - k));
+      T(NoExchanges)(a, ld, n, j, w);
       return;
     }
     memcpy(base, swap, (size_t)wj * sizeof(int));
-    for (int c = 0; c < wj; c++)
-      for (PetscCount r = 0; r < kl + w; r++) lu[c * (kl + w) + r] = P[c][r];
+    for (int c = 0; c < wj; c++) T(Copy)(lu + c * (kl + w), P[c], kl + w);
     for (int t = 0; t < nu; t++) {
       F *to = base + (w + t) * ld + diag - (w + t);
 
-      for (int r = 0; r < w; r++) U[t * w + r] = P[w + t][r];
-      for (PetscCount r = w; r < m; r++) to[r] = P[w + t][r];
+      T(Copy)(U + t * w, P[w + t], w);
+      T(Copy)(to + w, P[w + t] + w, m - w);
     }
   }
 }
