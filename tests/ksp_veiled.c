@@ -282,6 +282,23 @@ static PetscErrorCode Monitor(KSP ksp, PetscInt it, PetscReal norm, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A behind a shell, and vectors for it */
+static PetscErrorCode Veil(Mat A, Mat *S, Vec *x, Vec *b)
+{
+  PetscInt n, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, N, N, A, S));
+  PetscCall(MatShellSetOperation(*S, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Veiled));
+  PetscCall(VecCreate(PETSC_COMM_WORLD, x));
+  PetscCall(VecSetSizes(*x, n, N));
+  PetscCall(VecSetType(*x, VECVEILED));
+  PetscCall(VecDuplicate(*x, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Solve(Mat A, KSPType type, PetscBool guess)
 {
   Mat                S;
@@ -290,7 +307,7 @@ static PetscErrorCode Solve(Mat A, KSPType type, PetscBool guess)
   PC                 pc;
   Shell              shell = {0, 1.0 / 3};
   Watch              watch = {0, 0.0, 0.0};
-  PetscInt           n, N, its, length;
+  PetscInt           its, length;
   PetscReal          norm, bnorm;
   const PetscReal   *history;
   KSPFusedInfo       info;
@@ -299,14 +316,7 @@ static PetscErrorCode Solve(Mat A, KSPType type, PetscBool guess)
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(where, sizeof(where), "%s%s", type, guess ? ", guess" : ""));
-  PetscCall(MatGetLocalSize(A, &n, NULL));
-  PetscCall(MatGetSize(A, &N, NULL));
-  PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, N, N, A, &S));
-  PetscCall(MatShellSetOperation(S, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Veiled));
-  PetscCall(VecCreate(PETSC_COMM_WORLD, &x));
-  PetscCall(VecSetSizes(x, n, N));
-  PetscCall(VecSetType(x, VECVEILED));
-  PetscCall(VecDuplicate(x, &b));
+  PetscCall(Veil(A, &S, &x, &b));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(SpikeTestSetRandom(Behind(y), 5));
   PetscCall(MatMult(S, y, b));
@@ -376,20 +386,12 @@ static PetscErrorCode Solve(Mat A, KSPType type, PetscBool guess)
 static PetscErrorCode Refuses(Mat A)
 {
   PetscErrorCode ierr;
-  PetscInt       n, N;
   Mat            S;
   Vec            x, b;
   KSP            ksp;
 
   PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(A, &n, NULL));
-  PetscCall(MatGetSize(A, &N, NULL));
-  PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, N, N, A, &S));
-  PetscCall(MatShellSetOperation(S, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Veiled));
-  PetscCall(VecCreate(PETSC_COMM_WORLD, &x));
-  PetscCall(VecSetSizes(x, n, N));
-  PetscCall(VecSetType(x, VECVEILED));
-  PetscCall(VecDuplicate(x, &b));
+  PetscCall(Veil(A, &S, &x, &b));
   PetscCall(VecSet(b, 1.0));
   PetscCall(KSPTestCreate(KSPIDRFUSED, PCNONE, S, &ksp));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));

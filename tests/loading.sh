@@ -4,21 +4,9 @@
 #
 # tools/check runs it; SPIKE_LIB is the library, SPIKE_BUILD the folder of the build with the programs of tests/loading.
 
-set -u
-here=$(cd "$(dirname "$0")" && pwd)
-lib=${SPIKE_LIB:?} loading=${SPIKE_BUILD:?}/loading mpiexec=${MPIEXEC:-mpiexec}
+. "$(cd "$(dirname "$0")" && pwd)/tap.sh"
+loading=${SPIKE_BUILD:?}/loading
 plain=$loading/plain linked=$loading/linked
-unset PETSC_OPTIONS
-work=$(mktemp -d "${TMPDIR:-/tmp}/petscspike.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export PYTHONUSERBASE=${PYTHONUSERBASE:-${HOME:-}/.local}
-export HOME=$work # no .petscrc of the user
-count=0 bad=0
-
-ok()     { count=$((count + 1)); echo "ok $1"; }
-not_ok() { count=$((count + 1)); bad=$((bad + 1)); echo "not ok $1"; sed 's/^/# /' "$work/output" | head -n 40; }
-skip()   { count=$((count + 1)); echo "ok $1 # SKIP $2"; }
 
 # solves NAME LINES COMMAND...: the command succeeds and says LINES times that SPIKE solved the system right
 solves()
@@ -28,16 +16,6 @@ solves()
   if "$@" >"$work/output" 2>&1 </dev/null && [ "$(grep -c '^solved with spike: right$' "$work/output")" = "$lines" ] &&
     ! grep -q WRONG "$work/output"; then ok "$name"
   else not_ok "$name"; fi
-}
-
-# refuses NAME TEXT COMMAND...: the command fails, and its output has TEXT
-refuses()
-{
-  local name=$1 text=$2
-  shift 2
-  if "$@" >"$work/output" 2>&1 </dev/null; then echo "(exit status 0)" >>"$work/output"; not_ok "$name"
-  elif tr -s ' \n' ' ' <"$work/output" | grep -q -E -- "$text"; then ok "$name"
-  else echo "(wanted: $text)" >>"$work/output"; not_ok "$name"; fi
 }
 
 run="$mpiexec -n 1"
@@ -125,29 +103,13 @@ else
 fi
 
 # Python: the tutorial, where petsc4py is there and uses the PETSc that this library was built for
-python=python3 script=$here/../tutorials/ex4.py
-if [ -n "${SPIKE_VENV:-}" ] && [ -x "$SPIKE_VENV/bin/python" ]; then python=$SPIKE_VENV/bin/python; fi
-cat >"$work/petsc.py" <<'END'
-import os, sys
-import petsc4py
-from petsc4py import PETSc
-config = petsc4py.get_config()
-here = os.path.realpath(os.path.join(sys.argv[1], sys.argv[2]))
-there = os.path.realpath(os.path.join(config["PETSC_DIR"], config.get("PETSC_ARCH", "")))
-sys.exit(0 if here == there else 3)
-END
-"$python" "$work/petsc.py" "${PETSC_DIR:-}" "${PETSC_ARCH:-}" >"$work/output" 2>&1
-case $? in
-  0) python_fits=yes ;;
-  3) python_fits="the petsc4py of $python is for another PETSc" ;;
-  *) python_fits="$python has no petsc4py" ;;
-esac
-if [ -n "${SPIKE_SUPPRESSIONS:-}" ]; then python_fits="Python is built without the sanitizers"; fi
+script=$top/tutorials/ex4.py
+find_python
 python_case() # NAME OPTIONS OF MPIEXEC...: ex4.py prints that the solution is right, and -ksp_view that spike was used
 {
   local name=$1
   shift
-  if [ "$python_fits" != yes ]; then skip "$name" "$python_fits"
+  if [ -n "$no_python" ]; then skip "$name" "$no_python"
   elif "$mpiexec" "$@" -ksp_view -dll_append "$lib" >"$work/output" 2>&1 </dev/null &&
     grep -q '^converged: True' "$work/output" && grep -q '^true relative residual < 1e-8' "$work/output" &&
     grep -q '^largest error < 1e-6' "$work/output" && grep -q 'type: spike' "$work/output"; then ok "$name"
@@ -156,5 +118,4 @@ python_case() # NAME OPTIONS OF MPIEXEC...: ex4.py prints that the solution is r
 python_case "petsc4py: tutorials/ex4.py" -n 1 "$python" "$script" -n 1000 -pc_spike_local_partitions 4
 python_case "petsc4py: tutorials/ex4.py, 2 ranks" -n 2 "$python" "$script"
 
-echo "1..$count"
-[ $bad = 0 ]
+finish
