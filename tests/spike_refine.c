@@ -301,6 +301,76 @@ static PetscErrorCode TestTruncated(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A product that is wrong once, in the last row: call number `wrong` from now on */
+static PetscErrorCode (*product)(Mat, Vec, Vec);
+static PetscInt calls, wrong;
+
+static PetscErrorCode MatMult_WrongOnce(Mat A, Vec x, Vec y)
+{
+  PetscScalar *v;
+  PetscInt     n, N, end;
+
+  PetscFunctionBegin;
+  PetscCall((*product)(A, x, y));
+  if (++calls != wrong) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(y, &n));
+  PetscCall(VecGetSize(y, &N));
+  PetscCall(VecGetOwnershipRange(y, NULL, &end));
+  PetscCall(VecGetArray(y, &v));
+  if (end == N && n) v[n - 1] += 0.01;
+  PetscCall(VecRestoreArray(y, &v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A residual that is wrong once neither fails a solve nor makes its solution worse */
+static PetscErrorCode TestProduct(void)
+{
+  const SpikeTestBand band = {240, 2, 3, 1.3, SPIKE_TEST_RANDOM, 6};
+  Mat                 A;
+  Vec                 b, x;
+  KSP                 ksp;
+  PC                  pc;
+  PCSpikeInfo         info;
+  PetscReal           eta;
+  char                where[40];
+  PetscMPIInt         size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 4));
+  PetscCall(Create(A, A, NULL, &ksp, &pc));
+  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
+  PetscCall(PCSpikeSetLocalPartitions(pc, 8 / size));
+  PetscCall(MatGetOperation(A, MATOP_MULT, (PetscErrorCodeFn **)&product));
+  PetscCall(MatSetOperation(A, MATOP_MULT, (PetscErrorCodeFn *)MatMult_WrongOnce));
+  for (PetscInt truncated = 0; truncated < 2; truncated++) {
+    PetscCall(PCSpikeSetType(pc, truncated ? PC_SPIKE_TRUNCATED : PC_SPIKE_FULL));
+    PetscCall(PCSpikeSetMaxRefinements(pc, truncated ? 30 : PETSC_DECIDE));
+    PetscCall(KSPSetUp(ksp));
+    for (PetscInt k = 1; k < 4; k++) {
+      PetscCall(PetscSNPrintf(where, sizeof(where), "product %" PetscInt_FMT " wrong, %s", k,
+                              truncated ? "truncated" : "exact"));
+      calls = 0;
+      wrong = k;
+      PetscCall(KSPSolve(ksp, b, x));
+      wrong = 0;
+      PetscCall(CheckReason(ksp, KSP_CONVERGED_ITS, PC_NOERROR, where));
+      PetscCall(BackwardError(A, PETSC_FALSE, b, x, &eta));
+      PetscCall(SpikeTestSmall(eta, TOL, "backward error", where));
+      PetscCall(PCSpikeGetInfo(pc, &info));
+      PetscCall(SpikeTestCheck((PetscBool)(!info.unsolved && calls >= (truncated ? k : 1)),
+                               "%s: %" PetscInt_FMT " unsolved, %" PetscInt_FMT " calls", where, info.unsolved, calls));
+    }
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The matrix of the check is Pmat; that of the factors; not inside of another solver */
 static PetscErrorCode TestMatrix(void)
 {
@@ -644,6 +714,7 @@ int main(int argc, char **argv)
   PetscCall(TestPrecisions(20, 11));
   PetscCall(TestExtremes());
   PetscCall(TestTruncated());
+  PetscCall(TestProduct());
   PetscCall(TestMatrix());
   PetscCall(TestCorners());
   PetscCall(TestDirect());
