@@ -2,13 +2,14 @@
 /* spike_model.c: a band that is nearly empty is said to be the wrong form of its matrix, others are not */
 static char help[] = "What the view says of a band that sparse LU would factor in far less work.\n\
   -far <400>   distance of the outer diagonals\n\
-  -full        all diagonals within that distance\n\n";
+  -full        all diagonals within that distance\n\
+  -step <1>    row i is number step i modulo n\n\n";
 
 #include "spiketest.h"
 
 int main(int argc, char **argv)
 {
-  PetscInt  n = 3200, far = 400, start, end;
+  PetscInt  n = 3200, far = 400, step = 1, start, end;
   PetscBool full = PETSC_FALSE;
   Mat       A;
   Vec       x, b;
@@ -20,6 +21,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-far", &far, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-step", &step, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-full", &full, NULL));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
@@ -31,7 +33,7 @@ int main(int argc, char **argv)
       const PetscInt j = i + d;
 
       if (j < 0 || j >= n || (!full && d != far && d != -far && (d > 1 || d < -1))) continue;
-      PetscCall(MatSetValue(A, i, j, d ? -1.0 / (full ? 2 * far : 1) : 4.2, INSERT_VALUES));
+      PetscCall(MatSetValue(A, i * step % n, j * step % n, d ? -1.0 / (full ? 2 * far : 1) : 4.2, INSERT_VALUES));
     }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -74,5 +76,10 @@ int main(int argc, char **argv)
       test:
          suffix: cut
          args: -pc_spike_max_bandwidth 20
+
+   test:
+      suffix: shuffled
+      filter: grep -E "half-bandwidths|filled to|cut to|spike_model"
+      args: -far 40 -step 1009 -pc_spike_mat_ordering_type rcm -pc_spike_max_bandwidth 20
 
 TEST*/

@@ -187,6 +187,8 @@ PetscErrorCode PCSpikeFitBand_Private(PC pc, PetscInt within[2], PetscInt kept[2
 
   PetscFunctionBegin;
   s->info.cut = PCSpikeCuts_Private(s, kept);
+  s->uncut[0] = kept[0];
+  s->uncut[1] = kept[1];
   if (s->userkl != PETSC_DECIDE) {
     kept[0] = s->userkl;
     kept[1] = s->userku;

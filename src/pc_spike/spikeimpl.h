@@ -149,6 +149,7 @@ typedef struct {
   PetscInt  *colmap;   /* on several ranks, with newrow: places of the columns of the off-diagonal block, global */
   PetscBool  apart;    /* each rank has ordered its rows: couplings between ranks may lie outside the band */
   PetscBool  drops;    /* and do, or may: a border, which drops nothing, is better */
+  PetscInt   uncut[2]; /* half-bandwidths in the order that is taken, before a limit cuts them */
   PetscBool  traded;   /* `auto` does so though the natural band would hold all */
   PetscBool  whole;    /* a direct solve has come since: `auto` drops nothing that the natural band holds */
   PetscReal  crossing; /* share of sum |a_ij| that was dropped then                                       */

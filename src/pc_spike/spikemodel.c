@@ -36,10 +36,9 @@ static PetscErrorCode PCSpikeIsWrongTool_Private(PC pc, PetscBool *wrong, PetscR
 {
   const PC_Spike *s   = (const PC_Spike *)pc->data;
   const PetscBool cut = s->info.cut;
-  const PetscReal kl  = (PetscReal)(cut ? s->info.natural_kl : s->info.kl),
-                  ku  = (PetscReal)(cut ? s->info.natural_ku : s->info.ku);
-  PetscReal n;
-  MatInfo   info;
+  const PetscReal kl = (PetscReal)(cut ? s->uncut[0] : s->info.kl), ku = (PetscReal)(cut ? s->uncut[1] : s->info.ku);
+  PetscReal       n;
+  MatInfo         info;
 
   PetscFunctionBegin;
   *wrong = PETSC_FALSE;

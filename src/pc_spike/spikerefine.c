@@ -83,7 +83,7 @@ static PetscErrorCode PCSpikeRefineChecks_Private(PC pc, PetscBool trans, PetscB
   if (!*checks) PetscFunctionReturn(PETSC_SUCCESS);
   *checks = PETSC_FALSE;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  if (PetscIsInfOrNanReal(s->refine.norm)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscIsNanReal(s->refine.norm)) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->info.dropped > 0.0 && !s->apart && !(s->info.cut && s->maxband == PETSC_DECIDE))
     PetscFunctionReturn(PETSC_SUCCESS);
   if (s->type == PC_SPIKE_BLOCK && (size > 1 || s->band.np > 1)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -102,7 +102,7 @@ static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b
 {
   const PetscReal tol   = PCSpikeRefineTolerance_Private((const PC_Spike *)pc->data);
   const Mat       A     = PCSpikeRefineMatrix_Private(pc);
-  const PetscReal norm  = ((PC_Spike *)pc->data)->refine.norm;
+  const PetscReal norm  = PetscMin(((PC_Spike *)pc->data)->refine.norm, PETSC_MAX_REAL); /* no infinity */
   const PetscBool first = (PetscBool)(*bnorm < 0.0);
   PetscReal       xnorm, rnorm, most, scale;
 

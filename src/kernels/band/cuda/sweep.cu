@@ -416,14 +416,15 @@ PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *s)
     cudaFuncAttributes attributes;
     size_t             shared;
     void              *kernel = NULL;
+    int                threads, alone;
 
     SpikeDispatchPrecision(s->precision, kernel = SpikeSweepKernel_Private<F>(&h->t, resident, 1, &shared));
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
     h->sweepshared[resident] = attributes.sharedSizeBytes + 1024; /* and the system's of a block */
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&h->sweepblocks[resident], kernel,
-                                                                SpikeSweepThreads_Private(&h->t, resident), 0));
-    PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       h->gpu->shared - (int)attributes.sharedSizeBytes));
+    threads                  = SpikeSweepThreads_Private(&h->t, resident);
+    /* its limit */
+    PetscCall(SpikeKernelResident(kernel, threads, h->gpu->shared - attributes.sharedSizeBytes, &alone));
+    PetscCall(SpikeKernelResident(kernel, threads, 0, &h->sweepblocks[resident]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

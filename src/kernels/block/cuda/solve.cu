@@ -394,17 +394,17 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, SpikeBlockSolvePoli
 template <int RT, int NT, bool TRANS, typename V>
 static PetscErrorCode SpikeBlockSolve_Launch(const SpikeBlockLU *lu, SpikeBlockSolve *s, cudaStream_t stream)
 {
-  static int              resident = 0; /* thread blocks on a multiprocessor, asked for once */
   const SpikeBlockLUCUDA *h        = (const SpikeBlockLUCUDA *)lu->data;
   const PetscInt          perblock = SPIKE_BLOCK_SOLVE_THREADS / 32;
   const auto              kernel   = SpikeBlockSolve_Kernel<RT, NT, TRANS, V>;
   SpikeBlockParts<V>      f(lu);
   void                   *arguments[] = {s, &f};
   PetscCount              blocks      = (((PetscCount)s->nb << s->shift) + perblock - 1) / perblock;
+  int                     resident;
 
   PetscFunctionBegin;
-  if (!resident)
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, SPIKE_BLOCK_SOLVE_THREADS, 0));
+  PetscCall(SpikeKernelFit((const void *)kernel, SPIKE_BLOCK_SOLVE_THREADS, 0));
+  PetscCall(SpikeKernelResident((const void *)kernel, SPIKE_BLOCK_SOLVE_THREADS, 0, &resident));
   blocks = PetscMin(blocks, (PetscCount)resident * h->multiprocessors);
   PetscCallCUDA(cudaLaunchCooperativeKernel((const void *)kernel, dim3((unsigned)blocks),
                                             dim3(SPIKE_BLOCK_SOLVE_THREADS), arguments, 0, stream));
