@@ -161,6 +161,20 @@ struct Band {
 
     return std::vector<double>(f.begin(), f.end());
   }
+  /* Tips at the interfaces that couple, and what is known of the spikes */
+  std::vector<double> tips() const
+  {
+    const size_t        size = (size_t)s.kl * s.ku;
+    std::vector<double> all(falloff.begin(), falloff.end());
+
+    for (PetscInt q = 1; s.coupled && q < s.np; q++) {
+      for (const PetscScalar v : Download<PetscScalar>(s.dWt + q * size, size)) all.push_back((double)PetscRealPart(v));
+      for (const PetscScalar v : Download<PetscScalar>(s.dVb + q * size, size)) all.push_back((double)PetscRealPart(v));
+      all.push_back((double)s.wtop[q]);
+      all.push_back((double)s.wbot[q - 1]);
+    }
+    return all;
+  }
 };
 
 static void Compare(const Matrix &A, const Band &lu, const Band &c)
@@ -198,7 +212,7 @@ static void TestShape(PetscInt K, const std::vector<PetscInt> &sizes, bool coupl
   Matrix              A  = {};
   const PetscInt      np = (PetscInt)sizes.size();
   PetscBool           active[16];
-  std::vector<double> first;
+  std::vector<double> first, tips;
 
   A.K = K;
   A.start.push_back(0);
@@ -214,8 +228,10 @@ static void TestShape(PetscInt K, const std::vector<PetscInt> &sizes, bool coupl
     c.setup(A);
     Compare(A, lu, c);
     first = c.factors();
+    tips  = c.tips();
     c.setup(A);
     Result(REPEAT, A, "factors", first.size() && memcmp(first.data(), c.factors().data(), 8 * first.size()) ? 1 : 0, 0);
+    Result(REPEAT, A, "tips, their fall and reach", tips == c.tips() ? 0 : 1, 0);
     /* corners that neglect a little: W changes by no more */
     if (coupled) {
       c.s.corner = (PetscReal)1e-6;

@@ -77,6 +77,7 @@ struct SpikeStatus {
 struct SpikeReport {
   SpikeStatus fill, factor, reduced; /* the last two are zero between finish() and the kernels that add to them */
   int         count;                 /* of the spikes for the second launch of the tips                        */
+  int         ticket[2];             /* of the first one: units that are taken                                 */
 };
 
 /* Where the entries of a pattern go, made by the first fill (fill_map.cu) */

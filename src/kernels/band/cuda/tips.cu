@@ -23,15 +23,23 @@
   columns, into shared memory, some tiles ahead of their use; a warp has 8 NT columns of X, the last tile rows of which
   are in shared memory. Y is kept in SpikeCUDA.spike. Products are in double precision.
 
-  Of symmetric positive definite bands tips_reach.cuh finds corners and reach beforehand, without a column of signs:
-  here the corner is gone through forward and backward, and nothing is measured.
+  Of symmetric positive definite bands tips_reach.cuh finds the corners beforehand and the reach beside, without a
+  column of signs: here the corner is gone through forward and backward, and nothing is measured. Thread blocks take
+  such units as they come, the long left ones first. Where one thread block holds all columns of a spike if each warp
+  has two blocks of 8, each has: tiles are loaded half as often.
 
   A first launch gives every block room for SPIKE_TIPS_ROWS K rows of Y; spikes that need more are listed and done by a
   second one, with few blocks.
 */
 #define SPIKE_TIPS_ROWS   8
-#define SPIKE_TIPS_STATIC 1024    /* bytes of shared memory that the kernel and CUDA have for themselves, at most */
-#define SPIKE_TIPS_SHAPE  2, 1, 4 /* blocks of rows of a tile, of columns of a warp, tiles in shared memory */
+#define SPIKE_TIPS_STATIC 1024 /* bytes of shared memory that the kernel and CUDA have for themselves, at most */
+/* blocks of rows of a tile, of columns of a warp, tiles in shared memory */
+#define SPIKE_TIPS_SHAPE(NT) 2, NT, 4
+#if CUDART_VERSION >= 12040
+  #define SPIKE_TIPS_PAIRS_BOUNDS __maxnreg__(192)
+#else
+  #define SPIKE_TIPS_PAIRS_BOUNDS __launch_bounds__(32 * (SPIKE_TIPS_WARPS - 1))
+#endif
 
 typedef enum {
   SPIKE_FORWARD,
@@ -145,11 +153,26 @@ __device__ static __forceinline__ unsigned SpikeTipsCombine(const C &s, int T, i
   return largest;
 }
 
-template <typename F>
-__global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
+/* The next unit of a thread block, the first one for i < 0; all of its threads call */
+__device__ static __forceinline__ int SpikeTipsNext(const SpikeTipsArgs &a, int i, int half)
 {
-  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE> Columns;
-  constexpr int                         NT = 1; /* blocks of columns of a warp */
+  __shared__ int unit;
+
+  if (!a.corner || a.again) return i < 0 ? (int)blockIdx.x : i + (int)gridDim.x;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    unit = (int)blockIdx.x < a.big ? atomicAdd(a.ticket, 1) : half;
+    if (unit >= half) unit = half + atomicAdd(a.ticket + 1, 1);
+  }
+  __syncthreads();
+  return unit;
+}
+
+/* NT: blocks of 8 columns of a warp */
+template <typename F, int NT>
+__device__ static __forceinline__ void SpikeTips(const SpikeTipsArgs &a)
+{
+  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE(NT)> Columns;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
   __shared__ double                             history[32];
@@ -162,16 +185,20 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
   const int    size  = a.tiles * 8 * ROWS;
   const double small = (double)a.small, root = sqrt(PetscMax((double)a.eps, (double)a.tol));
   const bool   known = a.corner != NULL;
-  PetscScalar *Y     = a.work + (PetscInt64)blockIdx.x * a.rows * size;
+  /* room for Y: `rows` tile rows in the first `big` thread blocks, Q + 2 in the others */
+  const int    big = (int)blockIdx.x < a.big ? (int)blockIdx.x : a.big;
+  PetscScalar *Y   = a.work + ((PetscInt64)big * a.rows + ((PetscInt64)blockIdx.x - big) * (Q + 2)) * size;
 
-  for (int i = blockIdx.x; i < units; i += gridDim.x) {
+  if (known && !a.again) SpikeRelease(); /* SpikeReach_Kernel() */
+  for (int i = SpikeTipsNext(a, -1, half); i < units; i = SpikeTipsNext(a, i, half)) {
     const int      unit  = a.again ? a.list[i] : i;
     const bool     right = unit >= half;
     const PetscInt q = (unit - (right ? half : 0)) / a.blocks, p = right ? q - 1 : q;
     const int      h = right ? ku : kl, col0 = (unit % a.blocks) * a.ncols, nc = PetscMin(a.ncols, h - col0),
               first = s.warp * NT * 8;
+    PetscReal &rate = a.rate[((right ? t.np + 1 : 0) + q) * (PetscInt64)a.rates + unit % a.blocks];
 
-    if (!threadIdx.x && !a.again && !known) a.rate[unit] = PETSC_MIN_REAL;
+    if (!threadIdx.x && !a.again && !known) rate = PETSC_MIN_REAL;
     if (!t.active[q] || p < 0 || p >= t.np || nc <= 0) continue;
     if (known && !right && a.corner[q] > a.rows) { /* the other launch has more room */
       if (!threadIdx.x) a.list[atomicAdd(a.count, 1)] = unit;
@@ -257,31 +284,43 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
         }
       }
     }
-    if (known) {
-      if (!threadIdx.x && !right && f1 == J)
-        a.rate[unit] = (PetscReal)SpikeRate(w.start, w.end, (PetscMax(J - fall.tip, 1) * (double)T));
-    } else if (!threadIdx.x && w.below >= 0) {
-      a.rate[unit] = (PetscReal)(!right && f1 == J ? SpikeRate(w.start, w.end, (PetscMax(J - fall.tip, 1) * (double)T))
-                                                   : fall.rate(T));
-      atomicMax(a.window + 2 * p + right, fall.fallen ? PetscMin(fall.last, J) : J);
+    if (!threadIdx.x && w.below >= 0) {
+      if (!right && f1 == J) rate = (PetscReal)SpikeRate(w.start, w.end, (PetscMax(J - fall.tip, 1) * (double)T));
+      else if (!known) rate = (PetscReal)fall.rate(T);
+      if (!known) atomicMax(a.window + 2 * p + right, fall.fallen ? PetscMin(fall.last, J) : J);
     }
   }
 }
 
 template <typename F>
+__global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
+{
+  SpikeTips<F, 1>(a);
+}
+
+#if !defined(PETSC_USE_COMPLEX)
+/* Registers are left for a block of SpikeReach_Kernel() beside */
+template <typename F>
+__global__ void SPIKE_TIPS_PAIRS_BOUNDS SpikeTipsPairs_Kernel(const __grid_constant__ SpikeTipsArgs a)
+{
+  SpikeTips<F, 2>(a);
+}
+#endif
+
+template <typename F, int NT>
 static void SpikeTipsShape_Private(SpikeTipsPlan *plan)
 {
-  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE> Columns;
+  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE(NT)> Columns;
 
-  plan->threads = plan->tiles * 32;
+  plan->threads = plan->tiles / NT * 32;
   plan->shared  = Columns::BUFFERS * Columns::TILE * sizeof(F) +
                  (size_t)plan->slots * plan->tiles * 8 * Columns::LDX * sizeof(SpikeArith);
 }
 
-/* Whether tips_reach.cuh comes first: by the device's Cholesky, and by LU of what Cholesky was asked for */
-static bool SpikeTipsKnown_Private(const SpikeBand *s)
+/* Whether tips_reach.cuh helps: the device's Cholesky, and LU of what Cholesky was asked for, a partition a group */
+static bool SpikeTipsKnown_Private(const SpikeBand *s, const SpikeTiles *t)
 {
-  return s->cholesky && s->precision == PETSC_SPIKE_PRECISION_DOUBLE && !PetscDefined(USE_COMPLEX);
+  return s->cholesky && s->precision == PETSC_SPIKE_PRECISION_DOUBLE && !PetscDefined(USE_COMPLEX) && t->T > 16;
 }
 
 /* As few blocks of columns as fit */
@@ -289,15 +328,36 @@ void SpikeTipsPlan_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
 {
   const int Q = PetscMax(t->QL, t->QU), K = PetscMax(PetscMax(t->kl, t->ku), 1);
 
+  plan->pairs = 0;
   plan->slots = PetscMax(Q, 1);
   for (plan->blocks = (K + 63) / 64;; plan->blocks++) {
     plan->ncols = (K + plan->blocks - 1) / plan->blocks;
-    plan->tiles = (plan->ncols + (SpikeTipsKnown_Private(s) ? 0 : 1) + 7) / 8;
-    SpikeDispatchPrecision(s->precision, SpikeTipsShape_Private<F>(plan));
+    plan->tiles = (plan->ncols + (SpikeTipsKnown_Private(s, t) ? 0 : 1) + 7) / 8;
+    SpikeDispatchPrecision(s->precision, (SpikeTipsShape_Private<F, 1>(plan)));
     if (plan->shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared || plan->ncols == 1) break;
   }
   plan->most = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->steps);
   plan->rows = PetscMax(PetscMin(SPIKE_TIPS_ROWS * Q, plan->most), Q + 2);
+}
+
+/* The plan of the tips themselves: all columns of a spike in a thread block where that makes one of two */
+static void SpikeTipsPairs_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, SpikeTipsPlan *plan)
+{
+#if !defined(PETSC_USE_COMPLEX)
+  SpikeTipsPlan one;
+#endif
+
+  SpikeTipsPlan_CUDA(s, t, gpu, plan);
+#if !defined(PETSC_USE_COMPLEX)
+  if (!SpikeTipsKnown_Private(s, t) || t->kl <= 96 || plan->blocks != 2) return;
+  one        = *plan;
+  one.pairs  = 1;
+  one.blocks = 1;
+  one.ncols  = t->kl;
+  one.tiles  = (t->kl + 15) / 16 * 2;
+  SpikeTipsShape_Private<SpikeDouble, 2>(&one);
+  if (one.shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared && one.threads <= 32 * (SPIKE_TIPS_WARPS - 1)) *plan = one;
+#endif
 }
 
 /* Few tiles on either side of the diagonal: in registers, in one pass over the rows that keeps none of them */
@@ -315,16 +375,34 @@ bool SpikeTipsHold_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
   return plan.shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared;
 }
 
+/* Thread blocks that the device holds at once */
+static PetscInt64 SpikeTipsTogether_Private(const SpikeTipsPlan *plan, const SpikeDevice *gpu)
+{
+  return gpu->multiprocessors * PetscMax(1, PetscMin(PetscMin(32, 2048 / plan->threads),
+                                                     gpu->shared / ((PetscInt64)plan->shared + SPIKE_TIPS_STATIC)));
+}
+
+/* Of a first launch where corners are known: those that have room for left spikes, and how many have not */
+static PetscInt64 SpikeTipsLeft_Private(const SpikeTiles *t, const SpikeTipsPlan *plan, const SpikeDevice *gpu,
+                                        PetscInt64 *rest)
+{
+  const PetscInt64 half = (PetscInt64)(t->np + 1) * plan->blocks, together = SpikeTipsTogether_Private(plan, gpu),
+                   left = PetscMin(half, together);
+
+  *rest = PetscMin(half, together - left);
+  return left;
+}
+
 /*
   Room for Y in as many blocks as run at once, or in an eighth of the band's memory or 24 MB; for the longest corner in
-  one of them; and for the reduced systems
+  one of them; and for the reduced systems. blocks: room for the rates of all who make spikes
 */
 void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, PetscInt64 *elements,
                         size_t *scratch, int *blocks)
 {
   const PetscInt64 band = t->groups() * (PetscInt64)t->steps * t->stepsize,
                    room = (PetscInt64)(band / 8 * SpikePrecisionBytes(s->precision) / sizeof(PetscReal));
-  PetscInt64    together, row;
+  PetscInt64    together, row, rest;
   SpikeTipsPlan plan;
 
   *elements = 0;
@@ -333,15 +411,19 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
   if (!s->coupled) return;
   if (!SpikeTipsAreNarrow_Private(t)) {
     SpikeTipsPlan_CUDA(s, t, gpu, &plan);
-    row       = 32 * (PetscInt64)plan.tiles * 8;
-    together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks,
-                         gpu->multiprocessors *
-                           PetscMax(1, PetscMin(PetscMin(32, 2048 / plan.threads),
-                                                gpu->shared / ((PetscInt64)plan.shared + SPIKE_TIPS_STATIC))));
-    *elements = PetscMin(together * plan.rows * row, PetscMax(room, 3145728));
+    *scratch = (2 * (size_t)plan.blocks + 1) * (size_t)(t->np + 1) * sizeof(int);
+    *blocks  = plan.blocks;
+    SpikeTipsPairs_Private(s, t, gpu, &plan);
+    row = 32 * (PetscInt64)plan.tiles * 8;
+    if (SpikeTipsKnown_Private(s, t)) {
+      together  = SpikeTipsLeft_Private(t, &plan, gpu, &rest);
+      *elements = (together * plan.rows + rest * (plan.slots + 2)) * row;
+    } else {
+      together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks, SpikeTipsTogether_Private(&plan, gpu));
+      *elements = together * plan.rows * row;
+    }
+    *elements = PetscMin(*elements, PetscMax(room, 3145728));
     *elements = PetscMax(*elements, PetscMax(plan.most, plan.rows) * row);
-    *scratch  = (2 * (size_t)plan.blocks + 1) * (size_t)(t->np + 1) * sizeof(int);
-    *blocks   = plan.blocks;
   }
   *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s, gpu, room));
   if (s->full) *elements = PetscMax(*elements, SpikeSpikesWork_CUDA(s, t, gpu));
@@ -375,29 +457,82 @@ static PetscErrorCode SpikeTipsNarrow_Private(const SpikeTipsArgs &a, cudaStream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if !defined(PETSC_USE_COMPLEX)
+/* The corners before the tips, or the reach of all spikes beside and behind */
+template <bool CORNER>
+static PetscErrorCode SpikeReach_Private(const SpikeTipsArgs *a, cudaStream_t stream)
+{
+  const size_t   shared = SpikeReachShared(a->t.QL, a->t.kl);
+  const unsigned blocks = (unsigned)((CORNER ? 1 : 2) * (a->t.np + 1));
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKernelFit((const void *)SpikeReach_Kernel<SpikeDouble, CORNER>, 32 * SPIKE_REACH_WARPS, shared));
+  if (CORNER) SpikeReach_Kernel<SpikeDouble, CORNER><<<blocks, 32 * SPIKE_REACH_WARPS, shared, stream>>>(*a);
+  else
+    PetscCallCUDA(SpikeLaunchBehind(SpikeReach_Kernel<SpikeDouble, CORNER>, dim3(blocks), dim3(32 * SPIKE_REACH_WARPS),
+                                    shared, stream, *a));
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+static PetscErrorCode SpikeTipsKernel_Private(void (*kernel)(const SpikeTipsArgs), const SpikeTipsPlan *plan,
+                                              const SpikeTipsArgs *a, unsigned blocks, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKernelFit((const void *)kernel, plan->threads, plan->shared));
+  kernel<<<blocks, plan->threads, plan->shared, stream>>>(*a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Rows of Y for which blocks have room, and how many blocks: all that the plan asks for, or where corners are known less
+  of it, rather than left spikes that wait for others
+*/
+static void SpikeTipsRoom_Private(const SpikeCUDA *h, const SpikeTipsPlan *plan, SpikeTipsArgs *a, unsigned *blocks)
+{
+  const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = 32 * (PetscInt64)a->tiles * 8,
+                   room = h->spikesize / row; /* tile rows */
+  PetscInt64 big, rest = 0;
+
+  if (a->corner && !a->again) {
+    big     = SpikeTipsLeft_Private(&a->t, plan, h->gpu, &rest);
+    rest    = PetscMin(rest, room / 4 / (a->slots + 2));
+    a->rows = (int)PetscMin(plan->rows, (room - rest * (a->slots + 2)) / big);
+    a->rows = PetscMin(plan->rows, PetscMax(a->rows, PetscMax(SPIKE_TIPS_ROWS / 2 * a->slots, a->slots + 2)));
+    if (room - rest * (a->slots + 2) < a->rows) rest = 0;
+    big = PetscMax(1, PetscMin(big, (room - rest * (a->slots + 2)) / a->rows));
+  } else {
+    a->rows = a->again ? plan->most : plan->rows;
+    big     = PetscMin(units, room / a->rows);
+  }
+  a->big  = (int)big;
+  *blocks = (unsigned)(big + rest);
+}
+
 template <typename F>
 static PetscErrorCode SpikeTipsLaunch_Private(const SpikeCUDA *h, const SpikeTipsPlan *plan, SpikeTipsArgs *a,
                                               cudaStream_t stream)
 {
-  const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = 32 * (PetscInt64)a->tiles * 8;
+  void (*kernel)(const SpikeTipsArgs);
+  unsigned blocks;
 
   PetscFunctionBegin;
 #if !defined(PETSC_USE_COMPLEX)
-  if (a->corner) {
-    const size_t shared = SpikeReachShared(a->t.QL, a->t.kl);
-
-    PetscCall(SpikeKernelFit((const void *)SpikeReach_Kernel<double>, 32 * SPIKE_REACH_WARPS, shared));
-    SpikeReach_Kernel<double><<<(unsigned)(2 * (a->t.np + 1)), 32 * SPIKE_REACH_WARPS, shared, stream>>>(*a);
-    PetscCallCUDA(cudaGetLastError());
-  }
+  if (a->corner) PetscCall(SpikeReach_Private<true>(a, stream));
 #endif
-  PetscCall(SpikeKernelFit((const void *)SpikeTips_Kernel<F>, plan->threads, plan->shared));
   for (a->again = 0; a->again < 2; a->again++) {
-    a->rows = a->again ? plan->most : plan->rows;
-    SpikeTips_Kernel<F>
-      <<<(unsigned)PetscMin(units, h->spikesize / (a->rows * row)), plan->threads, plan->shared, stream>>>(*a);
-    PetscCallCUDA(cudaGetLastError());
-    if (plan->rows >= plan->most) break;
+    SpikeTipsRoom_Private(h, plan, a, &blocks);
+    kernel = SpikeTips_Kernel<F>;
+#if !defined(PETSC_USE_COMPLEX)
+    if (plan->pairs) kernel = SpikeTipsPairs_Kernel<SpikeDouble>;
+#endif
+    PetscCall(SpikeTipsKernel_Private(kernel, plan, a, blocks, stream));
+#if !defined(PETSC_USE_COMPLEX)
+    if (a->corner && !a->again) PetscCall(SpikeReach_Private<false>(a, stream));
+#endif
+    if (a->rows >= plan->most) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -410,6 +545,7 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
   const cudaStream_t stream = (cudaStream_t)s->stream;
   const PetscInt     np     = s->np;
   const int          Q      = PetscMax(t->QL, t->QU);
+  const bool         narrow = SpikeTipsAreNarrow_Private(t);
   SpikeTipsPlan      plan;
   SpikeTipsArgs      a = {};
 
@@ -422,7 +558,7 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
     PetscCall(SpikeTriTipsSystems_CUDA(s));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  SpikeTipsPlan_CUDA(s, t, h->gpu, &plan);
+  SpikeTipsPairs_Private(s, t, h->gpu, &plan);
   a.t      = *t;
   a.band   = s->band;
   a.B      = s->dB;
@@ -441,13 +577,25 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
   a.rate   = (PetscReal *)(h->report + 1);
   a.count  = &h->report->count;
   a.list   = (int *)h->scratch;
-  a.corner = SpikeTipsKnown_Private(s) ? a.list + 2 * (np + 1) * plan.blocks : NULL;
-  a.small  = PetscMax((8 + (PetscReal)0.25 * PetscMax(t->kl, t->ku)) * a.eps, a.corner ? s->corner : a.tol);
-  if (SpikeTipsAreNarrow_Private(t))
+  a.ticket = h->report->ticket;
+  a.rates  = h->blocks;
+  a.corner = !SpikeTipsKnown_Private(s, t) ? NULL : narrow ? a.list : a.list + 2 * (np + 1) * plan.blocks;
+  a.small  = (8 + (PetscReal)0.25 * PetscMax(t->kl, t->ku)) * a.eps;
+  a.small  = a.corner ? PetscMax(a.small, s->corner) : narrow ? a.small : PetscMax(a.small, a.tol);
+  if (narrow) {
+    const PetscReal tol = a.tol;
+
+    if (a.corner) a.tol = 1; /* the reach is found beside */
     SpikeDispatchPrecision(s->precision, PetscCall(SpikeTipsNarrow_Private<F>(a, stream)));
-  else {
-    PetscCallCUDA(cudaMemsetAsync(h->window, 0, 2 * (size_t)np * sizeof(int), stream));
-    PetscCallCUDA(cudaMemsetAsync(a.count, 0, sizeof(int), stream));
+    a.tol = tol;
+#if !defined(PETSC_USE_COMPLEX)
+    if (a.corner) PetscCall(SpikeReach_Private<false>(&a, stream));
+#endif
+  } else {
+    if (!a.corner) {
+      PetscCallCUDA(cudaMemsetAsync(h->window, 0, 2 * (size_t)np * sizeof(int), stream));
+      PetscCallCUDA(cudaMemsetAsync(a.count, 0, sizeof(int), stream));
+    }
     SpikeDispatchPrecision(s->precision, PetscCall(SpikeTipsLaunch_Private<F>(h, &plan, &a, stream)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

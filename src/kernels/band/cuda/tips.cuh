@@ -5,6 +5,7 @@
 #include "factor.cuh"
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/common/cuda/async.cuh"
+#include "kernels/common/cuda/launch.cuh"
 
 #define SPIKE_TIPS_WARPS 9 /* of a thread block, at most */
 
@@ -17,19 +18,22 @@ typedef struct {
   int                blocks, ncols; /* blocks of columns of a spike, and columns of a block                          */
   int                tiles;         /* of 8 columns, with that of signs where there is one                           */
   int                slots;         /* tile rows of X in shared memory                                               */
-  int                rows;          /* tile rows of Y that a block has room for                                      */
+  int                rows;          /* tile rows of Y that a block has room for, one of the first `big`              */
+  int                big;           /* thread blocks; those behind have room for right spikes only                   */
   int                most;          /* tile rows that a spike is followed over                                       */
   int                again;         /* the second launch                                                             */
   int               *window;        /* [2 np]                                                                        */
   int               *count, *list;  /* of the spikes for the second launch                                           */
+  int               *ticket;        /* [2] where corners are known: the next left and right unit of the first launch */
   PetscReal          small;         /* what rows behind a corner may add to a left tip                               */
   int               *corner;        /* [np + 1] tile rows of the corners, where tips_reach.cuh finds them, else NULL */
-  PetscReal         *rate;          /* [2 (np + 1) blocks] of W, then of V                                           */
+  PetscReal         *rate;          /* [2 (np + 1) rates] of W, then of V                                            */
+  int                rates;         /* at least `blocks`                                                             */
 } SpikeTipsArgs;
 
 /* Columns of a thread block and what goes with them */
 struct SpikeTipsPlan {
-  int    blocks, ncols, tiles, slots, threads, rows, most;
+  int    blocks, ncols, tiles, slots, threads, rows, most, pairs; /* pairs: 2 tiles a warp, else 1 */
   size_t shared;
 };
 

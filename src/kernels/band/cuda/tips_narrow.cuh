@@ -19,8 +19,9 @@
       Y_j = L_jj^-1 (C_j - sum_i L_j,j-i Y_j-i),   Z_j = (I_j - sum_i Z_j-i U_j-i,j) U_jj^-1
 
   One pass over the rows, two recurrences side by side, and no row is kept. The sum ends where its terms have fallen
-  below rounding, the pass where W has fallen to the tolerance too; W_j is taken to fall as Y_j / U_jj does, which no
-  scaling of rows changes. The right spike is Y of the last ku rows, and then
+  below a.small (rounding, with cholesky SpikeBand.corner), the pass where W has fallen to the tolerance too; W_j is
+  taken to fall as Y_j / U_jj does, which no scaling of rows changes. With cholesky tips_reach.cuh finds the reach,
+  beside. The right spike is Y of the last ku rows, and then
 
       V_j = U_jj^-1 (Y_j - sum_i U_j,j+i V_j+i)
 
@@ -246,7 +247,7 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
   const int n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most),
             reach       = PetscMax(t.QL, t.QU);
   const bool     makesy = warp < STRIPS, makesz = STRIPS == 1 || !makesy, keeper = warp == 0 && lane == 0;
-  const double   small = (8.0 + 0.25 * PetscMax(kl, ku)) * (double)a.eps;
+  const double   small = (double)a.small;
   SpikeFall      fall(sh.history[0], keeper, PetscMin(reach, J), (double)a.tol);
   SpikeStrip<NB> x0[Q], x1[Q], rhs;
   SpikeStrip<NB>(&y)[Q] = x0, (&z)[Q] = STRIPS == 1 ? x1 : x0; /* a warp that makes one of the two only has one */
@@ -347,6 +348,7 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
                                        PetscMax(J - 1, 1) * (double)T);
   } else if (keeper) a.rate[p] = (PetscReal)fall.rate(T);
   if (keeper) a.window[2 * p] = fall.fallen ? PetscMin(fall.last, J) : J;
+  if (keeper && a.corner) a.corner[p] = j;
 }
 
 /* The right spike of partition p */
@@ -427,6 +429,7 @@ __global__ void __launch_bounds__(SpikeStripShape<NB, Q>::THREADS, SpikeStripSha
   const int                         which  = Q == 1 ? 0 : warp / STRIPS;
   const PetscInt q = Q == 1 || isleft ? (PetscInt)blockIdx.x : 2 * ((PetscInt)blockIdx.x - t.np - 1) + which;
 
+  if (a.corner) SpikeRelease(); /* SpikeReach_Kernel() */
   if (q > t.np) return;
   if (isleft) {
     const bool some = t.active[q] && q < t.np && t.kl;

@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  tips_reach.cuh: before the tips of a symmetric positive definite band are made: how far its spikes reach, and the
-  corner that is enough for a left tip
+  tips_reach.cuh: of a symmetric positive definite band, beside its tips: the corner that is enough for a left tip, and
+  how far the spikes reach
 */
 #pragma once
 
 #include "tips.cuh"
 
 /*
-  One combination s of all columns of a spike, with random signs, is followed from its tip by a thread block, down to
-  the tolerance of the corrections:
+  One combination s of all columns of a spike, with random signs, is followed from its tip by a thread block:
     left     y = L^-1 [C s; 0] downward; W is taken to fall as y_i / U_ii does
     right    v = U^-1 L^-1 [0; B s] upward
-  The left tip of the leading l rows is Wt = G C, where G is the leading part of the inverse of these rows of A. What
-  all rows have more is the sum over the others of Y^T D^-1 Y, Y = L^-1 [I; 0], which the same part of y^T D^-1 y shows.
-  All columns of Wt take the same l, so that G is symmetric and an application with it, whatever l is.
+
+  CORNER, before the tips, as far as the corner of the left spikes. The left tip of the leading l rows is Wt = G C,
+  where G is the leading part of the inverse of these rows of A. What all rows have more is the sum over the others of
+  Y^T D^-1 Y, Y = L^-1 [I; 0], which the same part of y^T D^-1 y shows. All columns of Wt take the same l, so that G is
+  symmetric and an application with it, whatever l is. The corner ends with the first of Q tile rows in turn that add
+  little: each row of Y depends on the Q before it.
+
+  Else down to the tolerance of the corrections, beside the kernel that makes the tips, whose thread blocks leave
+  multiprocessors idle: SpikeLaunchBehind(). Its results are written last, where the tips have none of their own.
 
   Tiles go by columns over the warps; a lane has one row. A warp keeps the last tile rows for itself, so that a row
   takes two barriers. Reads the tiles of one side once. Deterministic.
 */
 #define SPIKE_REACH_WARPS 8
 #define SPIKE_REACH_AHEAD 4 /* rows that are on their way to the cache */
+#define SPIKE_REACH_SURE  8 /* one combination may show less of what comes behind a corner than a column has */
 
 static inline size_t SpikeReachShared(int Q, int K)
 {
@@ -119,67 +125,65 @@ __device__ static inline double SpikeReachMax(double v)
   return SpikeMagnitudeValue(SpikeWarpMaxUnsigned(SpikeMagnitude(v)));
 }
 
-template <typename F>
-__global__ void __launch_bounds__(32 * SPIKE_REACH_WARPS) SpikeReach_Kernel(const __grid_constant__ SpikeTipsArgs a)
+/* rhs <- the combination of the columns of A; between barriers */
+__device__ static inline void SpikeReachCombine(const PetscScalar *A, int K, double *rhs)
 {
-  extern __shared__ __align__(16) double column[];
-  __shared__ double                      history[32];
-  const SpikeTiles                      &t = a.t;
-  const int                              T = t.T, Q = t.QL, K = t.kl, half = (int)t.np + 1, tid = threadIdx.x;
-  const bool                             right = (int)blockIdx.x >= half, keeper = tid == 0;
-  const PetscInt                         q = (PetscInt)blockIdx.x - (right ? half : 0), p = right ? q - 1 : q;
-  double    *rows = column + 2 * 32 * SPIKE_REACH_WARPS + SPIKE_REACH_WARPS * Q * 32, *rhs = rows + (Q + 2) * 32;
-  PetscReal *rate = a.rate + ((right ? half : 0) + q) * (PetscInt64)a.blocks;
-
-  if (keeper) {
-    for (int b = 0; b < a.blocks; b++) rate[b] = PETSC_MIN_REAL;
-    if (!right) a.corner[q] = 0;
-  }
-  if (!t.active[q] || p < 0 || p >= t.np) return;
-  const int          n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most);
-  const PetscScalar *A = (right ? a.B : a.C) + q * (PetscCount)K * K;
-  SpikeFall          fall(history, keeper, PetscMin(right && n % T ? Q + 1 : Q, J), (double)a.tol);
-
-  const SpikeReachColumn<F> x = {t,       (const F *)a.band + t.group(p),
-                                 column,  column + (2 * SPIKE_REACH_WARPS + Q * (tid / 32)) * 32,
-                                 Q,       tid / 32,
-                                 tid % 32};
-
-  if (!J) return;
-  for (int k = tid; k < K; k += 32 * SPIKE_REACH_WARPS) {
+  for (int k = threadIdx.x; k < K; k += 32 * SPIKE_REACH_WARPS) {
     double v = 0.0;
 
 #pragma unroll 16
     for (int c = 0; c < K; c++) v = fma(SpikeSign(c), (double)A[(PetscInt64)c * K + k], v);
     rhs[k] = v;
   }
-  x.clear();
-  __syncthreads();
-  /* the right-hand side begins in row `first` of the partition */
-  const int first = right ? n - K : 0;
-  auto      b     = [&](int j) {
+}
+
+/*
+  Follows the left spike of an interface, and the right one where it is not for the corner; returns the corner, or 0.
+  column: SpikeReachShared(). The same in all threads, but for fall.
+*/
+template <typename F, bool CORNER>
+__device__ static inline int SpikeReachFollow(const SpikeTipsArgs &a, PetscInt q, bool right, double *column,
+                                              SpikeFall &fall)
+{
+  const SpikeTiles &t = a.t;
+  const int         T = t.T, Q = t.QL, K = t.kl, tid = threadIdx.x;
+  const PetscInt    p = right ? q - 1 : q;
+  const int         n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most);
+  double           *rows = column + 2 * 32 * SPIKE_REACH_WARPS + SPIKE_REACH_WARPS * Q * 32, *rhs = rows + (Q + 2) * 32;
+  const int         first     = right ? n - K : 0; /* row of the partition in which the right-hand side begins */
+  const SpikeReachColumn<F> x = {t,       (const F *)a.band + t.group(p),
+                                 column,  column + (2 * SPIKE_REACH_WARPS + Q * (tid / 32)) * 32,
+                                 Q,       tid / 32,
+                                 tid % 32};
+
+  auto b = [&](int j) {
     const int k = j * T + x.lane - first;
 
     return x.lane < T && k >= 0 && k < K ? rhs[k] : 0.0;
   };
 
+  SpikeReachCombine((right ? a.B : a.C) + q * (PetscCount)K * K, K, rhs);
+  x.clear();
+  __syncthreads();
   if (!right) {
-    double head   = 0.0;
-    int    corner = 0, below = 0;
+    double head  = 0.0;
+    int    below = 0;
 
-    for (int j = 0; j < most && !(corner && fall.fallen); j++) {
-      double y, w, energy;
+    for (int j = 0; j < most && !fall.fallen; j++) {
+      const double d = x.diagonal(j);
+      double       y, energy;
 
       x.prefetch(false, j + SPIKE_REACH_AHEAD);
-      y      = x.template step<false>(j, b(j));
-      w      = y * x.diagonal(j);
-      energy = SpikeReachMax(w * y);
-      fall.add(SpikeReachMax(w));
-      if (fall.seen <= fall.tip) head = PetscMax(head, energy);
-      below = fall.seen > fall.tip && energy <= (double)a.small * head ? below + 1 : 0;
-      if (!corner && fall.seen >= PetscMin(2 * fall.tip, most) && below >= Q) corner = j + 1;
+      y = x.template step<false>(j, b(j));
+      fall.add(SpikeReachMax(y * d));
+      if constexpr (CORNER) {
+        energy = SpikeReachMax(y * d * y);
+        if (fall.seen <= fall.tip) head = PetscMax(head, energy);
+        below = fall.seen > fall.tip && SPIKE_REACH_SURE * energy <= (double)a.small * head ? below + 1 : 0;
+        if (below >= Q) return j + 2 - Q;
+      }
     }
-    if (keeper) a.corner[q] = corner ? corner : most;
+    if (CORNER) return most;
   } else {
     const int f0 = (n > K ? n - K : 0) / T;
 
@@ -195,8 +199,41 @@ __global__ void __launch_bounds__(32 * SPIKE_REACH_WARPS) SpikeReach_Kernel(cons
       fall.add(SpikeReachMax(x.template step<true>(j, j >= f0 ? rows[(j - f0) * 32 + x.lane] : 0.0)));
     }
   }
-  if (keeper) {
-    rate[0]                 = (PetscReal)fall.rate(T);
+  return 0;
+}
+
+/*
+  CORNER: a block an interface, which gives all values of both spikes a beginning too: no rate, no window, and the
+  counters of the kernel that makes the tips. Else the right spikes behind the left ones.
+*/
+template <typename F, bool CORNER>
+__global__ void __launch_bounds__(32 * SPIKE_REACH_WARPS, CORNER ? 2 : 4)
+  SpikeReach_Kernel(const __grid_constant__ SpikeTipsArgs a)
+{
+  extern __shared__ __align__(16) double column[];
+  __shared__ double                      history[32];
+  const SpikeTiles                      &t = a.t;
+  const int                              T = t.T, Q = t.QL, half = (int)t.np + 1;
+  const bool                             right = !CORNER && (int)blockIdx.x >= half, keeper = threadIdx.x == 0;
+  const PetscInt                         q = (PetscInt)blockIdx.x - (right ? half : 0), p = right ? q - 1 : q;
+  const bool                             some = t.active[q] && p >= 0 && p < t.np;
+  const int                              n = some ? (int)(t.start[p + 1] - t.start[p]) : 0, J = (n + T - 1) / T;
+  SpikeFall fall(history, keeper, PetscMin(right && n % T ? Q + 1 : Q, J), CORNER ? 0.0 : (double)a.tol);
+  int       corner = 0;
+
+  if (J) corner = SpikeReachFollow<F, CORNER>(a, q, right, column, fall);
+  if constexpr (CORNER) {
+    if (!keeper) return;
+    for (int b = 0; b < a.rates; b++)
+      a.rate[q * (PetscInt64)a.rates + b] = a.rate[(half + q) * (PetscInt64)a.rates + b] = PETSC_MIN_REAL;
+    a.corner[q] = corner;
+    if (q < t.np) a.window[2 * q] = a.window[2 * q + 1] = 0;
+    if (q == 0) *a.count = a.ticket[0] = a.ticket[1] = 0;
+  } else {
+    SpikeAwait();
+    if (!keeper || !J) return;
+    /* where the corner is the whole partition, the tips have shown how far W itself falls */
+    if (right || a.corner[q] < J) a.rate[((right ? half : 0) + q) * (PetscInt64)a.rates] = (PetscReal)fall.rate(T);
     a.window[2 * p + right] = fall.fallen ? PetscMin(fall.last, J) : J;
   }
 }
