@@ -331,7 +331,8 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
   *scratch  = 0;
   *blocks   = 1;
   if (!s->coupled) return;
-  if (!SpikeTipsAreNarrow_Private(t)) {
+  if (SpikeBandExchanges(s)) SpikePivotedTipsWork_CUDA(s, t, gpu, elements, blocks);
+  else if (!SpikeTipsAreNarrow_Private(t)) {
     SpikeTipsPlan_CUDA(s, t, gpu, &plan);
     row       = 32 * (PetscInt64)plan.tiles * 8;
     together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks,
@@ -344,7 +345,7 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
     *blocks   = plan.blocks;
   }
   *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s, gpu, room));
-  if (s->full) *elements = PetscMax(*elements, SpikeSpikesWork_CUDA(s, t, gpu));
+  if (s->full && !SpikeBandExchanges(s)) *elements = PetscMax(*elements, SpikeSpikesWork_CUDA(s, t, gpu));
   *scratch = PetscMax(*scratch, ((size_t)t->np + 1) * sizeof(int)); /* of the reduced systems */
 }
 
@@ -420,6 +421,10 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
   h->falloff = falloff;
   if (h->tri) {
     PetscCall(SpikeTriTipsSystems_CUDA(s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (h->pivoted) {
+    PetscCall(SpikePivotedTips_CUDA(s, PETSC_FALSE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   SpikeTipsPlan_CUDA(s, t, h->gpu, &plan);
