@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cholesky.c: PCSPIKE by Cholesky beside LU, on a CPU or a GPU */
+/* cholesky.c: PCSPIKE by Cholesky, or with row exchanges, beside LU, on a CPU or a GPU */
 static char help[] =
   "Symmetric bands, each diagonal entry d times the sum of the others' magnitudes: Cholesky and, as a ratio to it\n"
   "behind each number, Cholesky / LU. ms, medians of rounds in which both take turns.\n"
+  "  -pivoting      in place of Cholesky LU with row exchanges, of bands that do not need them\n"
   "  setup, apply   new values in the same pattern, and one right-hand side, waited for at the end\n"
   "  fill ...       the phases of a setup, each waited for before the next one begins\n"
   "  -n <200000> -k <4,16,50,128> -d <1> -partitions <1, 0: what PCSPIKE chooses> -repeat <9> -train <10>\n"
@@ -111,7 +112,8 @@ static PetscErrorCode Round(PC pc, Mat A, Vec b, Vec x, int train, int r, double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Case(PetscInt n, PetscInt K, PetscReal d, PetscInt partitions, int repeat, int train)
+static PetscErrorCode Case(PetscInt n, PetscInt K, PetscReal d, PetscInt partitions, PetscBool pivoting, int repeat,
+                           int train)
 {
   double      t[2][NTIMES][MAXREPEAT], ms[2][NTIMES];
   Mat         A;
@@ -128,7 +130,9 @@ static PetscErrorCode Case(PetscInt n, PetscInt K, PetscReal d, PetscInt partiti
     PetscCall(PCCreate(PETSC_COMM_SELF, &pc[f]));
     PetscCall(PCSetOperators(pc[f], A, A));
     PetscCall(PCSetType(pc[f], PCSPIKE));
-    PetscCall(PCSpikeSetFactorType(pc[f], f ? PC_SPIKE_FACTOR_CHOLESKY : PC_SPIKE_FACTOR_LU));
+    PetscCall(PCSpikeSetFactorType(pc[f], f && !pivoting ? PC_SPIKE_FACTOR_CHOLESKY : PC_SPIKE_FACTOR_LU));
+    PetscCall(PCSpikeSetPivoting(pc[f], (PetscBool)(f && pivoting)));
+    PetscCall(PCSpikeSetMatchingType(pc[f], PC_SPIKE_MATCHING_NONE));
     PetscCall(PCFactorSetMatOrderingType(pc[f], MATORDERINGNATURAL));
     if (partitions) PetscCall(PCSpikeSetLocalPartitions(pc[f], partitions));
     PetscCall(PCSetFromOptions(pc[f]));
@@ -159,7 +163,7 @@ int main(int argc, char **argv)
 {
   PetscInt  k[16] = {4, 16, 50, 128}, nk = 16, n = 200000, partitions = 1, repeat = 9, train = 10;
   PetscReal d = 1.0;
-  PetscBool set;
+  PetscBool set, pivoting = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -169,6 +173,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsIntArray("-k", "Half-bandwidths", NULL, k, &nk, &set));
   PetscCall(PetscOptionsReal("-d", "Dominance", NULL, d, &d, NULL));
   PetscCall(PetscOptionsInt("-partitions", "Partitions", NULL, partitions, &partitions, NULL));
+  PetscCall(PetscOptionsBool("-pivoting", "Row exchanges in place of Cholesky", NULL, pivoting, &pivoting, NULL));
   PetscCall(PetscOptionsInt("-repeat", "Rounds", NULL, repeat, &repeat, NULL));
   PetscCall(PetscOptionsInt("-train", "Applications in a row", NULL, train, &train, NULL));
   PetscOptionsEnd();
@@ -179,7 +184,7 @@ int main(int argc, char **argv)
   PetscCall(PetscLogLegacyCallbacksBegin(Begin, End, NULL, NULL));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%7s %4s %6s | %14s | %14s | %14s | %14s | %14s | %14s | bytes\n", "n", "K",
                         "parts", "setup", "fill", "factor", "tips", "reduced", "apply"));
-  for (PetscInt q = 0; q < nk; q++) PetscCall(Case(n, k[q], d, partitions, (int)repeat, (int)train));
+  for (PetscInt q = 0; q < nk; q++) PetscCall(Case(n, k[q], d, partitions, pivoting, (int)repeat, (int)train));
   PetscCall(PetscFinalize());
   return 0;
 }

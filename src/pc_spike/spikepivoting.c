@@ -89,8 +89,9 @@ static PetscErrorCode PCSpikeGetPivoting_Spike(PC pc, PetscBool *pivoting)
   spikes and reduced systems are those of factors without exchanges, and a partition that is singular by itself in a
   matrix that is not has a zero pivot, which `PCFactorSetShiftType()` boosts or reports. One partition has none.
 
-  Factors have the precision of the vectors; another one is an error. Backends without kernels for it leave factors and
-  solves to the host, as the view and -info say: on a device all bands but tridiagonal systems.
+  Factors have the precision of the vectors; another one is an error. Bands that are too wide for the kernels of a
+  device leave factors and solves to the host, as the view and -info say. A device keeps the band beside its factors, so
+  that both take about 5/2 of the memory.
 
   Half-bandwidth 1 in partitions that are not coupled, as one on one rank or those of `PC_SPIKE_BLOCK`, is solved by the
   partition method with scaled partial pivoting, and needs `PC_SPIKE_TRIDIAGONAL_AUTO` or

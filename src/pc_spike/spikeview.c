@@ -222,10 +222,8 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled by truncated spikes, corrected down to %g of their ends\n",
                                      (double)(s->band.cholesky ? PETSC_MACHINE_EPSILON : s->window)));
   if (s->wide)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  on the host: %s\n",
-                                     SpikeBandExchanges(&s->band)
-                                       ? "the device's kernels exchange no rows of bands"
-                                       : "half-bandwidths are larger than the device's kernels have"));
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  on the host: half-bandwidths are larger than the device's kernels have\n"));
   if (s->ex.across) PetscCall(PetscViewerASCIIPrintf(viewer, "  tips cross between ranks by %s\n", info->exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

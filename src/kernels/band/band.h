@@ -161,8 +161,8 @@ struct _n_SpikeKernels {
   PetscBool splits;
 
   /*
-    *holds <- whether it has kernels for half-bandwidths and precision of a band, of which nothing else is read, on the
-    device at hand: other bands are the host's, which holds all. NULL: so does this one.
+    *holds <- whether it has kernels for half-bandwidths, precision and `pivoting` of a band, of which nothing else is
+    read, on the device at hand: other bands are the host's, which holds all. NULL: so does this one.
   */
   PetscErrorCode (*holds)(const SpikeBand *, PetscBool *holds);
 

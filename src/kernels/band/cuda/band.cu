@@ -44,6 +44,10 @@ static PetscErrorCode SpikeHolds_CUDA(const SpikeBand *s, PetscBool *holds)
   if (PetscMax(s->kl, s->ku) > SPIKE_CUDA_MAX_BANDWIDTH) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeDeviceGet(&gpu));
   SpikeTilesShape_Private(&shape, &t);
+  if (s->pivoting) {
+    PetscCall(SpikePivotedHolds_CUDA(&shape, &t, gpu, holds));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(SpikeSweepHolds_CUDA(&shape, &t, gpu, holds));
   if (!SpikeFactorHolds_CUDA(&t, gpu) || !SpikeTipsHold_CUDA(&shape, &t, gpu)) *holds = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -100,6 +104,13 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
 
     PetscCall(SpikeTriBytesSystems_CUDA(s, band, &rest));
     *extra += rest - SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
+  }
+  if (SpikeBandExchanges(s)) {
+    PetscReal factors, windows;
+
+    PetscCall(SpikePivotedBytes_CUDA(s, &t, gpu, &factors, &windows));
+    *extra += *band + windows; /* the raw band, which stays */
+    *band = factors;
   }
   if (s->data) *extra += ((const SpikeCUDA *)s->data)->map.bytes; /* known after the first fill */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -202,7 +213,8 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
     PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dR));
     PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku, &s->dpiv));
   }
-  if (!s->nsystems) PetscCall(SpikeSweepPrepare_CUDA(s));
+  if (SpikeBandExchanges(s)) PetscCall(SpikePivotedCreate_CUDA(s));
+  else if (!s->nsystems) PetscCall(SpikeSweepPrepare_CUDA(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,6 +225,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* nothing was made; a machine without a device comes here too */
   PetscCall(SpikeTriDestroySystems_CUDA(s));
+  PetscCall(SpikePivotedDestroy_CUDA(s));
   PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->room, h->report, h->badvalue, h->oldrow));
   PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
   PetscCall(SpikeFreeHost_CUDA(h->hostreport));
@@ -327,7 +340,7 @@ static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
 const SpikeKernels SpikeKernels_CUDA = {
   /* name */ "cuda",
   /* memtype */ PETSC_MEMTYPE_CUDA,
-  /* exchanges */ PETSC_FALSE,
+  /* exchanges */ PETSC_TRUE,
   /* splits */ PETSC_FALSE,
   /* holds */ SpikeHolds_CUDA,
   /* bytes */ SpikeBytes_CUDA,

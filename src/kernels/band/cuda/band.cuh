@@ -91,6 +91,25 @@ PETSC_INTERN PetscErrorCode SpikeMergedTips_CUDA(SpikeBand *, PetscBool, PetscBo
 PETSC_INTERN PetscErrorCode SpikeMergedRhs_CUDA(SpikeBand *, PetscBool, PetscInt, const PetscScalar *, PetscCount);
 /* pace.cu: of the current device, measured by the first call */
 PETSC_INTERN PetscErrorCode SpikePace_CUDA(const SpikeDevice *, SpikePace *);
+/*
+  pivoted*.cu: with row exchanges, what the functions of the table with these names do; Holds and Bytes as
+  SpikeHolds_CUDA and SpikeBytes_CUDA ask, of a shape alone
+*/
+PETSC_INTERN PetscErrorCode SpikePivotedHolds_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *,
+                                                   PetscBool *);
+PETSC_INTERN PetscErrorCode SpikePivotedBytes_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *,
+                                                   PetscReal *factors, PetscReal *windows);
+PETSC_INTERN PetscErrorCode SpikePivotedCreate_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikePivotedDestroy_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikePivotedFactor_CUDA(SpikeBand *, SpikePivot *);
+PETSC_INTERN PetscErrorCode SpikePivotedTips_CUDA(SpikeBand *, PetscBool full);
+PETSC_INTERN void           SpikePivotedTipsWork_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *,
+                                                      PetscInt64 *elements, int *blocks);
+PETSC_INTERN PetscErrorCode SpikePivotedSweep_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt,
+                                                   const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikePivotedCorrect_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt,
+                                                     PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikePivotedGrowth_CUDA(SpikeBand *, unsigned long long *largest);
 /* growth.cu */
 PETSC_INTERN PetscErrorCode SpikeGrowth_CUDA(SpikeBand *, PetscReal *);
 /* definite.cu: of SpikeBand.cholesky, after factors by LU */

@@ -95,6 +95,7 @@ struct SpikeFillMap {
 };
 
 struct SpikeTriSystems; /* systems.cu */
+struct SpikePivoted;    /* pivoted.cuh */
 
 struct SpikeCUDA {
   SpikeTiles         t;
@@ -121,7 +122,8 @@ struct SpikeCUDA {
   int          sweepblocks[2];
   SpikeFillMap map;
 
-  SpikeTriSystems *tri; /* half-bandwidth 1 by the kernels of tridiagonal.h: no band; NULL else */
+  SpikeTriSystems *tri;     /* half-bandwidth 1 by the kernels of tridiagonal.h: no band; NULL else */
+  SpikePivoted    *pivoted; /* factors with row exchanges, beside the raw band; NULL else */
 
   /* what the setup functions since the last finish() were given for their outcomes */
   SpikeFillStats *fillstats;

@@ -78,6 +78,10 @@ PetscErrorCode SpikeCorrect_CUDA(SpikeBand *s, PetscBool trans, PetscInt p0, Pet
     PetscCall(SpikeTriCorrectSystems_CUDA(s, trans, p0, p1, nrhs, x, ldx));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (h->pivoted) {
+    PetscCall(SpikePivotedCorrect_CUDA(s, trans, p0, p1, nrhs, x, ldx));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   a.p0      = p0;
   a.p1      = p1;
   a.correct = 1;

@@ -61,6 +61,10 @@ static PetscErrorCode SpikeFinishTips_Private(SpikeBand *s)
     bottom     = PetscMax(bottom, window[2 * p + 1]);
     s->wtop[p] = PetscMin(n, (PetscInt)window[2 * p] * t->T);
     s->wbot[p] = n - PetscMin(n, (J - window[2 * p + 1]) * t->T);
+    if (h->pivoted) { /* by rows, not by tile rows */
+      s->wtop[p] = window[2 * p];
+      s->wbot[p] = window[2 * p + 1];
+    }
     h->windowrows += PetscMin(n, s->wtop[p] + s->wbot[p]);
   }
   /*
@@ -69,7 +73,7 @@ static PetscErrorCode SpikeFinishTips_Private(SpikeBand *s)
   */
   bottom += most - least + PetscMax(t->QU, 1) + 1;
   top = top + bottom > least ? most : PetscMax(top, bottom);
-  if (top > h->correctrows || 2 * top < h->correctrows) {
+  if (!h->pivoted && (top > h->correctrows || 2 * top < h->correctrows)) {
     h->correctrows = (int)top;
     s->launches++;
   }

@@ -62,7 +62,8 @@ PetscErrorCode SpikeGrowth_CUDA(SpikeBand *s, PetscReal *largest)
   *largest = -1.0;
   if (((const SpikeCUDA *)s->data)->tri) PetscFunctionReturn(PETSC_SUCCESS); /* systems have no U of a common form */
   PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, 1, &bits));
-  SpikeDispatchPrecision(s->precision, SpikeGrowthLaunch_Private<F>(s, bits));
+  if (((const SpikeCUDA *)s->data)->pivoted) PetscCall(SpikePivotedGrowth_CUDA(s, bits));
+  else SpikeDispatchPrecision(s->precision, SpikeGrowthLaunch_Private<F>(s, bits));
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&value, bits, sizeof(value), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));

@@ -307,6 +307,11 @@ PetscErrorCode SpikeSpikes_CUDA(SpikeBand *s, PetscReal falloff[])
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   h->falloff = falloff;
+  if (h->pivoted) {
+    PetscCall(SpikePivotedTips_CUDA(s, PETSC_TRUE));
+    PetscCall(PetscLogGpuFlops((2.0 * s->kl + 2.0 * (s->kl + s->ku)) * (s->kl + s->ku) * s->n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (PetscMax(s->kl, s->ku) <= SPIKE_SPIKES_NARROW) {
     PetscReal *rate = (PetscReal *)(h->report + 1);
 

@@ -409,7 +409,8 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
   *scratch  = 0;
   *blocks   = 1;
   if (!s->coupled) return;
-  if (!SpikeTipsAreNarrow_Private(t)) {
+  if (SpikeBandExchanges(s)) SpikePivotedTipsWork_CUDA(s, t, gpu, elements, blocks);
+  else if (!SpikeTipsAreNarrow_Private(t)) {
     SpikeTipsPlan_CUDA(s, t, gpu, &plan);
     *scratch = (2 * (size_t)plan.blocks + 1) * (size_t)(t->np + 1) * sizeof(int);
     *blocks  = plan.blocks;
@@ -426,7 +427,7 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
     *elements = PetscMax(*elements, PetscMax(plan.most, plan.rows) * row);
   }
   *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s, gpu, room));
-  if (s->full) *elements = PetscMax(*elements, SpikeSpikesWork_CUDA(s, t, gpu));
+  if (s->full && !SpikeBandExchanges(s)) *elements = PetscMax(*elements, SpikeSpikesWork_CUDA(s, t, gpu));
   *scratch = PetscMax(*scratch, ((size_t)t->np + 1) * sizeof(int)); /* of the reduced systems */
 }
 
@@ -556,6 +557,10 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
   h->falloff = falloff;
   if (h->tri) {
     PetscCall(SpikeTriTipsSystems_CUDA(s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (h->pivoted) {
+    PetscCall(SpikePivotedTips_CUDA(s, PETSC_FALSE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   SpikeTipsPairs_Private(s, t, h->gpu, &plan);
