@@ -362,14 +362,13 @@ static inline void SpikeTestPartitions(PetscMPIInt size, const PetscInt ranges[]
 
 /*
   PCSPIKE works where the matrix is: a test on a device that fell back to the host is none. -most: the largest
-  half-bandwidth that a device holds, where it has less shared memory than an H100. Bands whose rows are exchanged are
-  the host's.
+  half-bandwidth that a device holds, where it has less shared memory than an H100
 */
 static inline PetscErrorCode SpikeTestBackend(PC pc)
 {
   Mat         A;
   MatType     type;
-  PetscBool   spike, device, cuda, pivoting;
+  PetscBool   spike, device, cuda;
   PetscInt    most = 512;
   PCSpikeInfo info;
 
@@ -382,8 +381,6 @@ static inline PetscErrorCode SpikeTestBackend(PC pc)
   device = (PetscBool)(strstr(type, "cuda") || strstr(type, "cusparse"));
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));
-  PetscCall(PCSpikeGetPivoting(pc, &pivoting));
-  if (pivoting && !info.systems && info.kl + info.ku) device = PETSC_FALSE;
   PetscCall(SpikeTestCheck((PetscBool)(cuda == (device && PetscMax(info.kl, info.ku) <= most)),
                            "backend %s for half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " of a matrix on the %s",
                            info.backend, info.kl, info.ku, device ? "device" : "host"));
