@@ -32,7 +32,7 @@ html_sidebars = {x: [] for x in ("index", "docs/*", "CHANGELOG", "CONTRIBUTING",
 beside = ("index", "docs/*", "CHANGELOG", "CONTRIBUTING", "manualpages/*", "benchmarks/**", "tutorials/index")
 html_theme_options = {
     "logo": {"text": "petscspike"},
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 6,
     "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,
     "show_toc_level": 2,

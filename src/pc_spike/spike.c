@@ -71,6 +71,9 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Level: intermediate
 
   Notes:
+  A program that calls `KSPSetFromOptions()` need not be changed for it: -dll_append /absolute/path/libpetscspike.so
+  -pc_type spike. Others call `PetscSpikeInitializePackage()` and `PCSetType()`.
+
   The rows of each rank are cut into partitions of equal length, or of unequal ones where nothing couples two rows near
   their ends, so that nothing is neglected there. Each diagonal block is factored as a band, without row exchanges, or
   with them (`PCSpikeSetPivoting()`). What couples two neighbouring partitions is taken into
