@@ -404,7 +404,7 @@ checkdocs: docs
 	@tools/checkdocs --print $(BASE)/docs/html
 	@tools/testdocs
 docfigures: $(so) $(TUTORIALS)
-	@$(RUNENV) PYTHON3='$(PYTHON3)' tools/docfigures $(BINDIR)/tutorials
+	@$(RUNENV) PYTHON3='$(PYTHON3)' tools/docfigures $(BINDIR)/tutorials $(name)
 
 # ---- Where things are ------------------------------------------------------------------------------------------------
 .PHONY: info help clean
@@ -437,7 +437,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
   make install      prefix=/usr/local DESTDIR=; with manual pages and documents, and the site where make docs was run
   make docs         these documents and manual pages as a site, in build/docs; needs neither PETSc nor a compiler
   make checkdocs    the same, its links, and what checks documents; LINKS=1: addresses of other sites too
-  make docfigures   runs tutorials, and records in docs/figures what they print and draw
+  make docfigures   runs tutorials, and records in docs/figures what they print and draw; name="ex3 ex8" for some
   make bundle       one archive to run on a machine without PETSc
   make info         PETSC_DIR=, PETSC_ARCH=, PETSC_VERSION=, SPIKE_LIB= (with make -s: nothing else)
   make format       clang-format on all sources; checkformat only looks, at includes and documents too

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The build backend of pip (PEP 517): setuptools, with the library built by the makefile before.
 
-Which PETSc: that of PETSC_DIR and PETSC_ARCH; else the package petsc (import petsc) of this environment or of the one
-that pip installs into; else one that pip brings from PyPI, as PETSC says, for the build and with the package.
+Which PETSc: that of PETSC_DIR and PETSC_ARCH; else that of the petsc4py of this environment or of the one that pip
+installs into, such as conda's, Debian's, Spack's or one of your own; else the package petsc (import petsc) there; else
+one that pip brings from PyPI, as PETSC says, for the build and with the package.
 """
 import importlib.util
 import json
@@ -37,27 +38,47 @@ def version():
 
 
 # ---- Which PETSc -----------------------------------------------------------------------------------------------------
-def installed_petsc():
-    """The folder of the package petsc, or None. pip hides the packages of its target from a build: look there first."""
-    folders = [sysconfig.get_path("platlib"), sysconfig.get_path("purelib")]
+def installed(package, file):
+    """The folder of a package that has the file, or None. pip hides the packages of its target from a build, but not
+    the folders in which they are: look there first."""
+    folders = [sysconfig.get_path("platlib"), sysconfig.get_path("purelib")] + site.getsitepackages()
     if site.ENABLE_USER_SITE:
         folders.append(site.getusersitepackages())
-    for folder in folders:
-        path = os.path.join(folder, "petsc")
-        if os.path.isfile(os.path.join(path, "include", "petscversion.h")):
-            return path
-    spec = importlib.util.find_spec("petsc")
-    if spec is None or not spec.origin:
+    paths = [os.path.join(folder, package) for folder in folders]
+    spec = importlib.util.find_spec(package)
+    if spec is not None and spec.origin:
+        paths.append(os.path.dirname(spec.origin))
+    return next((p for p in paths if os.path.isfile(os.path.join(p, file))), None)
+
+
+def installed_petsc():
+    """The folder of the package petsc, or None."""
+    return installed("petsc", os.path.join("include", "petscversion.h"))
+
+
+def petsc4py_petsc():
+    """(PETSC_DIR, PETSC_ARCH) that petsc4py was built with, as its petsc.cfg says, or None: PyPI's names no folder, or
+    that of a build that is gone. With several PETSC_ARCH that of the environment, else the first, as petsc4py does."""
+    path = installed("petsc4py", os.path.join("lib", "petsc.cfg"))
+    if path is None:
         return None
-    path = os.path.dirname(spec.origin)
-    return path if os.path.isfile(os.path.join(path, "include", "petscversion.h")) else None
+    with open(os.path.join(path, "lib", "petsc.cfg"), encoding="utf-8") as f:
+        config = dict(re.findall(r"^[ \t]*(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", f.read(), re.MULTILINE))
+    folder = config.get("PETSC_DIR", "")
+    if not folder or not os.path.isfile(os.path.join(folder, "include", "petscversion.h")):
+        return None
+    arches = [a.strip() for a in config.get("PETSC_ARCH", "").split(os.pathsep) if a.strip()] or [""]
+    wanted = os.environ.get("PETSC_ARCH", "")
+    return folder, wanted if wanted in arches else arches[0]
 
 
 def find_petsc():
     """(PETSC_DIR, PETSC_ARCH, whether it is the package petsc), or None."""
     if os.environ.get("PETSC_DIR"):
         return os.environ["PETSC_DIR"], os.environ.get("PETSC_ARCH", ""), False
-    path = installed_petsc()
+    path, found = installed_petsc(), petsc4py_petsc()
+    if found and not (path and os.path.realpath(path) == os.path.realpath(found[0])):
+        return found + (False,)
     return (path, "", True) if path else None
 
 
@@ -71,12 +92,12 @@ def numbers(folder):
 
 def run_requires():
     """With a PETSc of the user's no PETSc; else packages of the minor version of PETSc that it was built with."""
-    if os.environ.get("PETSC_DIR"):
+    found = find_petsc()
+    if found and not found[2]:
         return ["numpy"]
-    path = installed_petsc()
     wanted = PETSC
-    if path:
-        major, minor, _ = numbers(path)
+    if found:
+        major, minor, _ = numbers(found[0])
         wanted = ">=%d.%d,<%d.%d" % (major, minor, major, minor + 1)
     return ["petsc" + wanted, "petsc4py" + wanted, "numpy"]
 
@@ -117,7 +138,7 @@ def fail(*lines):
 def build_library():
     found = find_petsc()
     if found is None:
-        fail("  found:  no PETSc: PETSC_DIR is not set, and there is no package petsc",
+        fail("  found:  no PETSc: PETSC_DIR is not set, and there is neither a petsc4py with its PETSc nor a package petsc",
              "  Install PETSc and petsc4py: pip install petsc petsc4py. It needs a C compiler, make, MPI and BLAS; on",
              "  Debian: apt-get install gcc g++ make libopenmpi-dev openmpi-bin libopenblas-dev python3-dev",
              "  Or set PETSC_DIR and PETSC_ARCH to a PETSc with shared libraries, and use the petsc4py of that PETSc")
@@ -128,7 +149,11 @@ def build_library():
     command = [os.path.join(TOP, "tools", "checkpetsc"), petsc_dir, petsc_arch]
     check = subprocess.run(command, capture_output=True, text=True)
     if check.stdout.strip() != "ok":
-        fail(check.stderr.rstrip(), "  With pip: leave PETSC_DIR unset, and pip brings PETSc and petsc4py")
+        if os.environ.get("PETSC_DIR"):
+            hint = "  With pip: leave PETSC_DIR unset, and the PETSc of petsc4py is taken, or pip brings both"
+        else:
+            hint = "  It is the PETSc of the petsc4py of this environment: a virtual environment without it brings both"
+        fail(check.stderr.rstrip(), hint)
     print("petscspike: building with PETSC_DIR=%s PETSC_ARCH=%s" % (petsc_dir, petsc_arch), flush=True)
     # The caller's variables of a make above are not for this one
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}

@@ -24,6 +24,19 @@ else not_ok "moved: no file names the place where it was staged"; fi
 if [ "$(cd "$prefix/lib" && readlink libpetscspike.so)" = libpetscspike.so.0.1 ] &&
   [ "$(cd "$prefix/lib" && readlink libpetscspike.so.0.1)" = libpetscspike.so.0.1.0 ]; then ok "moved: links"
 else ls -l "$prefix/lib" >output; not_ok "moved: links"; fi
+# Manual pages of all functions and types, and the documents with what they link to, moved too
+if ! command -v python3 >/dev/null; then
+  for t in "manual pages" "documents"; do skip "moved: $t" "no python3, without which they are not installed"; done
+else
+  for name in PCSPIKE PCBLOCKILU KSPBCGSFUSED KSPCGFUSED KSPIDRFUSED MATDIA MATGRIDSTENCIL MATSOLVERSPIKE \
+    $(sed -n 's/^PETSC_EXTERN PetscErrorCode \(\(PC\|KSPFused\|KSPIDRFused\|Mat\|Petsc\)[A-Za-z]*\)(.*/\1/p' \
+      "$prefix/include/petscspike.h"); do
+    grep -q "^$name .- " "$prefix/share/man/man3/$name.3" 2>/dev/null || echo "no manual page of $name"
+  done >output
+  [ "$(grep -l '^\.SH SYNOPSIS' "$prefix"/share/man/man3/PCSpike*.3 | wc -l)" -gt 20 ] || echo "few pages" >>output
+  if [ ! -s output ]; then ok "moved: manual pages"; else not_ok "moved: manual pages"; fi
+  passes "moved: documents" "ok *$" python3 "$here/python/documents.py" "$top" "$prefix/share/doc/petscspike"
+fi
 # A libpetsc beside it comes before that of PETSC_DIR: both may be moved together
 mkdir -p together
 cp -a "$prefix/lib"/libpetscspike.so* together/

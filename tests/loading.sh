@@ -58,6 +58,17 @@ refuses "host_isa, unknown" 'spike_host_isa' $run "$plain" -dll_append "$lib" -p
 $run "$plain" -dll_append "$lib" -pc_type spike -spike_host_isa base -options_left >"$work/output" 2>&1
 if grep -q 'no unused options' "$work/output"; then ok "no unused options"; else not_ok "no unused options"; fi
 
+# make info: the version of the PETSc that programs of this build run with, and the library
+version=$("$plain" -version 2>/dev/null </dev/null | sed -n 's/^PETSc Release Version \([0-9.]*\).*/\1/p')
+if ! command -v make >/dev/null; then for t in version library; do skip "make info, $t" "no make"; done
+else
+  info=(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$top" info PETSC_DIR="${PETSC_DIR:-}"
+    PETSC_ARCH="${PETSC_ARCH:-}")
+  [ "$(basename "$SPIKE_BUILD")" != sanitize ] || info+=(SANITIZE=1)
+  passes "make info, version" "PETSC_VERSION=${version:-none, says -version} SPIKE_LIB=" "${info[@]}"
+  passes "make info, library" "SPIKE_LIB=$lib *$" "${info[@]}"
+fi
+
 # Mistakes are told
 refuses "wrong path" 'Unable to locate dynamic library.*nowhere' \
   $run "$plain" -dll_append "$work/nowhere/libpetscspike.so" -pc_type spike

@@ -82,23 +82,63 @@ else
   # A PETSC_DIR asks for no package, a PETSc that is installed neither, and without both pip brings one
   cat >"$work/requirements.py" <<'END'
 import os
+import sys
 import spikebuild
+here, scratch = sys.argv[1:3], sys.argv[3]  # setuptools changes them
 os.environ["PETSC_DIR"] = "/somewhere"
 assert spikebuild.find_petsc() == ("/somewhere", os.environ.get("PETSC_ARCH", ""), False)
 assert not any(r.startswith("petsc") for r in spikebuild.get_requires_for_build_wheel() + spikebuild.run_requires())
 del os.environ["PETSC_DIR"]
+asks = lambda: [r for r in spikebuild.get_requires_for_build_wheel() + spikebuild.run_requires() if "petsc" in r]
+petsc4py_petsc, spikebuild.petsc4py_petsc = spikebuild.petsc4py_petsc, lambda: None
 spikebuild.installed_petsc = lambda: None
+assert spikebuild.find_petsc() is None
 assert "petsc" + spikebuild.PETSC in spikebuild.get_requires_for_build_wheel()
 assert {"petsc" + spikebuild.PETSC, "petsc4py" + spikebuild.PETSC} < set(spikebuild.run_requires())
 spikebuild.installed_petsc = lambda: "/prefix/petsc"
-spikebuild.numbers = lambda folder: (3, 25, 4)
+numbers, spikebuild.numbers = spikebuild.numbers, lambda folder: (3, 25, 4)
 assert not any(r.startswith("petsc") for r in spikebuild.get_requires_for_build_wheel())
 assert {"petsc>=3.25,<3.26", "petsc4py>=3.25,<3.26"} < set(spikebuild.run_requires())
+spikebuild.numbers = numbers
+
+# The petsc4py of this test names its PETSc, which comes before a package petsc
+os.environ.pop("PETSC_ARCH", None)
+spikebuild.petsc4py_petsc = petsc4py_petsc
+for spikebuild.installed_petsc in (lambda: None, lambda: "/prefix/petsc"):
+    found = spikebuild.find_petsc()
+    real = [os.path.realpath(os.path.join(*names)) for names in (found[:2], here)]
+    assert real[0] == real[1] and not found[2] and not asks(), (found, asks())
+# One that was moved, that names no folder, or one that is gone; of several PETSC_ARCH the wanted one, else the first
+lib = os.path.join(scratch, "site-packages", "petsc4py", "lib")
+petsc = os.path.join(scratch, "a prefix")
+for folder in (lib, os.path.join(petsc, "include")):
+    os.makedirs(folder)
+open(os.path.join(petsc, "include", "petscversion.h"), "w").close()
+spikebuild.sysconfig.get_path = lambda name: os.path.dirname(os.path.dirname(lib))
+for text, arch, wanted in (
+    ("PETSC_DIR  = %s\nPETSC_ARCH = \n" % petsc, None, (petsc, "", False)),
+    ("PETSC_DIR=%s\nPETSC_ARCH=one:two\n" % petsc, None, (petsc, "one", False)),
+    ("PETSC_DIR = %s\nPETSC_ARCH = one:two" % petsc, "two", (petsc, "two", False)),
+    ("PETSC_DIR = %s\nPETSC_ARCH = one" % petsc, "other", (petsc, "one", False)),
+    ("PETSC_DIR  = \nPETSC_ARCH = \n", None, None),
+    ("PETSC_DIR  = /nowhere\nPETSC_ARCH = \n", None, None),
+    ("", None, None),
+):
+    os.environ.pop("PETSC_ARCH", None)
+    if arch:
+        os.environ["PETSC_ARCH"] = arch
+    with open(os.path.join(lib, "petsc.cfg"), "w") as f:
+        f.write(text)
+    spikebuild.installed_petsc = lambda: None
+    assert spikebuild.find_petsc() == wanted, (text, spikebuild.find_petsc())
+    assert bool(asks()) == (wanted is None), (text, asks())
+    spikebuild.installed_petsc = lambda: petsc  # PyPI's petsc4py may name the package petsc itself
+    assert spikebuild.find_petsc() == (petsc, "", True), (text, spikebuild.find_petsc())
 print("ok")
 END
-  passes "python: requirements" "ok *$" "$python" "$work/requirements.py"
-  refuses "python: no PETSc" 'no PETSc: .* pip install petsc petsc4py' env -u PETSC_DIR "$python" -c \
-    'import spikebuild; spikebuild.installed_petsc = lambda: None; spikebuild.build_library()'
+  passes "python: requirements" "ok *$" "$python" "$work/requirements.py" "${PETSC_DIR:-}" "${PETSC_ARCH:-}" "$work/env"
+  refuses "python: no PETSc" 'no PETSc: .* neither a petsc4py .* pip install petsc petsc4py' env -u PETSC_DIR "$python" -c \
+    'import spikebuild as s; s.installed_petsc = s.petsc4py_petsc = lambda: None; s.build_library()'
   refuses "python: wrong PETSc" 'cannot build with PETSC_DIR=/nowhere' env PETSC_DIR=/nowhere "$python" -c \
     'import spikebuild; spikebuild.build_library()'
 fi

@@ -51,6 +51,13 @@ def printed(root: pathlib.Path, stem: str) -> list[tuple[str, str]]:
     return [(f.read_text(encoding="utf-8").rstrip("\n"), f"tutorials/output/{f.name}") for f in files[:1]]
 
 
+def picture_text(root: pathlib.Path, stem: str) -> str:
+    """What a picture shows: curves of tools/docpages/curves.py say it themselves."""
+    svg = root / "docs/figures" / f"{stem}.svg"
+    curves = svg.exists() and "true relative residual" in svg.read_text(encoding="utf-8")
+    return f"true residuals of the solves of {stem}" if curves else f"picture that {stem} made"
+
+
 def page(root: pathlib.Path, name: str, shows: str, pictures: dict[str, str]) -> str:
     """The page of a program; pictures: names of programs -> a picture on the site."""
     stem, ext = os.path.splitext(name)
@@ -64,6 +71,6 @@ def page(root: pathlib.Path, name: str, shows: str, pictures: dict[str, str]) ->
         lines += ["## What it prints", "", f"From `{file}`; times and last digits differ between machines.", ""]
         lines += ["```text", text, "```", ""]
     if stem in pictures:
-        lines += ["## Picture", "", f"![picture that {stem} made]({pictures[stem]})", ""]
+        lines += ["## Picture", "", f"![{picture_text(root, stem)}]({pictures[stem]})", ""]
     lines += ["## Program", "", f"`tutorials/{name}`, without its tests:", ""]
     return "\n".join(lines + [f"```{'c' if ext == '.c' else 'python'}", program.strip("\n"), "```", ""])
