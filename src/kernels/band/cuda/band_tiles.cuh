@@ -120,7 +120,8 @@ struct SpikeCUDA {
   int          sweepblocks[2];
   SpikeFillMap map;
 
-  SpikeTriSystems *tri; /* half-bandwidth 1 by the kernels of tridiagonal.h: no band; NULL else */
+  SpikeTriSystems *tri;   /* half-bandwidth 1 by the kernels of tridiagonal.h: no band; NULL else */
+  SpikeBatch      *batch; /* by those of batch.h: likewise */
 
   /* what the setup functions since the last finish() were given for their outcomes */
   SpikeFillStats *fillstats;

@@ -31,6 +31,7 @@ PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
   st->sum = st->dropped = st->maxdropped = st->norm = st->unscaled = 0.0;
   st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
   if (h->first) memset(h->first - (size_t)pad * h->ops->size, 0, (size_t)(h->off[s->np] + pad) * h->ops->size);
+  if (h->batch) PetscCall(SpikeBatchClearSystems_Host(s));
   if (s->nsystems) {
     PetscCall(PetscArrayzero(h->dl, s->n));
     PetscCall(PetscArrayzero(h->d, s->n));
@@ -83,6 +84,10 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 
   PetscFunctionBegin;
   PetscCall(SpikeFillBegin_Host(s, st));
+  if (s->nbatch) {
+    PetscCall(SpikeBatchFillSystems_Host(s, nparts, parts, newrow, st));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt r = 0; r < s->n; r++) {
     const PetscInt i      = place ? place[r] : r;
     PetscReal      rowsum = 0.0, unscaled = 0.0;

@@ -32,6 +32,10 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
   const PetscCount ld    = h->ld;
   const double     bound = SpikePrecisionBound(s->precision);
 
+  if (s->nbatch) {
+    SpikeBatchPutSystems_Host(s, o, i0, i1, a, st);
+    return;
+  }
   for (PetscInt i = own; bound < HUGE_VAL && i < above; i++)
     if (PetscAbsScalar(a[i]) > bound && (st->overflowrow < 0 || i < st->overflowrow)) st->overflowrow = i;
   if (s->nsystems) {
