@@ -31,7 +31,6 @@ PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
   st->sum = st->dropped = st->maxdropped = st->norm = st->unscaled = 0.0;
   st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
   if (h->first) memset(h->first - (size_t)pad * h->ops->size, 0, (size_t)(h->off[s->np] + pad) * h->ops->size);
-  if (h->batch) PetscCall(SpikeBatchClearSystems_Host(s));
   if (s->nsystems) {
     PetscCall(PetscArrayzero(h->dl, s->n));
     PetscCall(PetscArrayzero(h->d, s->n));
