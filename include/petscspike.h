@@ -145,6 +145,25 @@ typedef enum {
 } PCSpikeMatchingType;
 PETSC_EXTERN const char *const PCSpikeMatchingTypes[];
 
+/*E
+  PCSpikeBatchType - When `PCSPIKE` solves independent systems of a matrix each by itself
+
+  Values:
++ `PC_SPIKE_BATCH_AUTO`   - where that takes less time than one band
+. `PC_SPIKE_BATCH_ALWAYS` - wherever it can
+- `PC_SPIKE_BATCH_NEVER`  - never: they are one band
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetBatchType()`
+E*/
+typedef enum {
+  PC_SPIKE_BATCH_AUTO,
+  PC_SPIKE_BATCH_ALWAYS,
+  PC_SPIKE_BATCH_NEVER
+} PCSpikeBatchType;
+PETSC_EXTERN const char *const PCSpikeBatchTypes[];
+
 /*S
   PCSpikeInfo - What `PCSPIKE` did in its last setup; sums, maxima and minima are over all ranks
 
@@ -182,7 +201,7 @@ typedef struct {
   PetscReal tips_bytes;
   PetscReal map_bytes;
   char      backend[16]; /* "host" or "cuda"                                                                       */
-  PetscInt  systems;     /* independent tridiagonal systems; 0: the kernels for bands solve                        */
+  PetscInt  systems;     /* independent systems, tridiagonal ones or a batch; 0: the kernels for bands solve       */
   PetscInt  periodic;    /* periodic tridiagonal systems                                                           */
   /* how tips cross between ranks: "none", "MPI", "MPI through the host", "GPU-aware MPI" or "NCCL" */
   char exchange[24];
@@ -425,6 +444,8 @@ PETSC_EXTERN PetscErrorCode PCSpikeSetPivoting(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCSpikeGetPivoting(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetFactorType(PC, PCSpikeFactorType);
 PETSC_EXTERN PetscErrorCode PCSpikeGetFactorType(PC, PCSpikeFactorType *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetBatchType(PC, PCSpikeBatchType);
+PETSC_EXTERN PetscErrorCode PCSpikeGetBatchType(PC, PCSpikeBatchType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetMatchingType(PC, PCSpikeMatchingType);
 PETSC_EXTERN PetscErrorCode PCSpikeGetMatchingType(PC, PCSpikeMatchingType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetMatchingRescale(PC, PetscBool);

@@ -36,9 +36,9 @@ passes()
   } &
 }
 
-kernels="cudasetup cudacholesky cudaapply cudafull cudadiaband cudatridiagonal cudarhs cudakrylov cudakrylovbasis"
-kernels="$kernels cudastencil cudadia cudablock"
-spike="spike_operator spike_change spike_periodic spike_tridiagonal spike_matapply"
+kernels="cudasetup cudacholesky cudaapply cudafull cudadiaband cudatridiagonal cudabatch cudarhs cudakrylov"
+kernels="$kernels cudakrylovbasis cudastencil cudadia cudablock"
+spike="spike_operator spike_change spike_periodic spike_tridiagonal spike_batch spike_matapply"
 for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do
   with="env LD_PRELOAD=$limits SPIKE_DEVICE_SHARED=$shared SPIKE_DEVICE_REFUSED=1"
   # Wider factorizations keep more of the band in shared memory: PCSPIKE has them on the host

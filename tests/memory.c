@@ -27,6 +27,7 @@ static const Case cases[] = {
   {"spike pivoting", 200, 1, 1, 1.2, PETSC_FALSE, "-pc_type spike -pc_spike_pivoting -pc_spike_type block", 0},
   {"spike pivoting, band", 300, 6, 5, 0.1, PETSC_FALSE,
    "-pc_type spike -pc_spike_pivoting -pc_spike_local_partitions 3 -pc_spike_type full", 3},
+  {"spike batch", 300, 3, 2, 1.5, PETSC_FALSE, "-pc_type spike -pc_spike_batch_type always -pc_spike_type block", 3},
   {"spike, reordered", 200, 3, 3, 1.5, PETSC_FALSE,
    "-pc_type spike -pc_factor_mat_ordering_type rcm -pc_spike_mat_ordering_type rcm", 0},
   {"spike, diagonals", 300, 3, 3, 1.5, PETSC_TRUE, "-pc_type spike -pc_spike_local_partitions 2", 0},

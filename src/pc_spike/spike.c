@@ -6,6 +6,7 @@ const char *const PCSpikeTypes[] = {"BLOCK", "TRUNCATED", "FULL", "AUTO", "PCSpi
 const char *const PetscSpikePrecisions[] =
   {"DOUBLE", "SINGLE", "BF16", "FP16", "PetscSpikePrecision", "PETSC_SPIKE_PRECISION_", NULL};
 const char *const PCSpikeFactorTypes[]      = {"AUTO", "LU", "CHOLESKY", "PCSpikeFactorType", "PC_SPIKE_FACTOR_", NULL};
+const char *const PCSpikeBatchTypes[]       = {"AUTO", "ALWAYS", "NEVER", "PCSpikeBatchType", "PC_SPIKE_BATCH_", NULL};
 const char *const PCSpikeMatchingTypes[]    = {"AUTO", "NONE", "ALWAYS", "PCSpikeMatchingType", "PC_SPIKE_MATCHING_",
                                                NULL};
 const char *const PCSpikeTridiagonalTypes[] = {"AUTO",
@@ -45,6 +46,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 . -pc_spike_max_border m                               - rows and columns that may go last and be solved by a dense
                                                        system, `PCSpikeSetMaxBorder()`; default 64
 . -pc_spike_tridiagonal_type (auto|thomas|twoway|...)  - algorithm for half-bandwidth 1, `PCSpikeSetTridiagonalType()`
+. -pc_spike_batch_type (auto|always|never)             - independent systems each by itself, `PCSpikeSetBatchType()`
 . -pc_spike_pivoting                                   - row exchanges inside partitions, `PCSpikeSetPivoting()`
 . -pc_spike_dropoff f                                  - narrowest band that drops at most this fraction of sum |a_ij|,
                                                        `PCSpikeSetDropoff()`

@@ -29,6 +29,7 @@ PetscErrorCode PCSpikeCutsReset_Private(PC pc)
   PetscCall(PetscFree(s->cuts.start));
   PetscCall(PetscFree(s->cuts.diagonal));
   s->cuts.count = 0;
+  s->cuts.known = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,6 +122,26 @@ static PetscErrorCode SpikeReachDIA_Private(PC pc, const SpikeDIA *dia)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The rows of this rank that begin at cuts: s->cuts.row, looked for once in a setup from scratch */
+PetscErrorCode PCSpikeCutsFind_Private(PC pc, PetscInt nparts, const SpikeCSR parts[], const SpikeDIA *dia)
+{
+  PC_Spike      *s = (PC_Spike *)pc->data;
+  const PetscInt n = s->band.n;
+
+  PetscFunctionBegin;
+  if (s->cuts.known) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n, &s->cuts.reach));
+  for (PetscInt i = 0; i < n; i++) s->cuts.reach[i] = i;
+  if (nparts) SpikeReachCSR_Private(s, nparts, parts);
+  else PetscCall(SpikeReachDIA_Private(pc, dia));
+  s->cuts.count = SpikeCount_Private(n, s->cuts.reach, NULL);
+  PetscCall(PetscMalloc1(PetscMax(s->cuts.count, 1), &s->cuts.row));
+  (void)SpikeCount_Private(n, s->cuts.reach, s->cuts.row);
+  PetscCall(PetscFree(s->cuts.reach));
+  s->cuts.known = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   np partitions that begin at cuts where their lengths allow it: each begins at the cut that is nearest to its share of
   the rows that are left, and without one there. Returns how many begin at cuts.
@@ -202,25 +223,15 @@ PetscErrorCode PCSpikeCutsPlace_Private(PC pc, PetscBool open, PetscBool alone, 
   PetscBool        unused;
 
   PetscFunctionBegin;
-  PetscCall(PCSpikeCutsReset_Private(pc));
-  if (look) {
-    PetscCall(PetscMalloc1(n, &s->cuts.reach));
-    for (PetscInt i = 0; i < n; i++) s->cuts.reach[i] = i;
-    if (nparts) SpikeReachCSR_Private(s, nparts, parts);
-    else PetscCall(SpikeReachDIA_Private(pc, dia));
-    s->cuts.count = SpikeCount_Private(n, s->cuts.reach, NULL);
-    PetscCall(PetscMalloc1(PetscMax(s->cuts.count, 1), &s->cuts.row));
-    (void)SpikeCount_Private(n, s->cuts.reach, s->cuts.row);
-    PetscCall(PetscFree(s->cuts.reach));
-  }
+  if (look) PetscCall(PCSpikeCutsFind_Private(pc, nparts, parts, dia));
   /* tridiagonal systems are found by themselves */
-  other = open && alone && s->cuts.count && s->type != PC_SPIKE_FULL && K > 1
+  other = look && open && alone && s->cuts.count && s->type != PC_SPIKE_FULL && K > 1
           ? (*b->k->partitions)(n, b->kl, b->ku, s->precision, -1.0, PC_SPIKE_TRUNCATED, &unused)
           : 1; /* as where spikes fall at once */
   other = PetscMin(other, most);
   room  = PetscMax(*np, other);
   PetscCall(PetscMalloc1(room + room / 2 + 2, &s->cuts.start));
-  if (open && s->cuts.count) {
+  if (look && open && s->cuts.count) {
     if (*np > 1) wanted = SpikeNearest_Private(s, n, *np, most, &share, s->cuts.start);
     if (other > 1) {
       other = SpikeNearest_Private(s, n, other, most, &share, s->cuts.start);

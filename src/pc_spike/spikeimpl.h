@@ -84,6 +84,14 @@ typedef struct {
   PetscReal *dr, *dc;
 } PCSpikeMatching;
 
+/* Independent systems: spikebatch.c */
+typedef struct {
+  PCSpikeBatchType type;
+  PetscBool        found;             /* the same on all ranks: band.batch are those of this rank  */
+  PetscInt         shortest, longest; /* rows, over all ranks                                      */
+  const char      *why;               /* there is none                                             */
+} PCSpikeBatch;
+
 /* One partition in place of several: spikelone.c */
 typedef struct {
   PetscBool wanted;  /* one partition on each rank                                  */
@@ -119,6 +127,7 @@ typedef struct {
   PetscInt    *reach;       /* [n] the last row that row i or an earlier one is coupled to directly         */
   PetscInt    *start;       /* as in SpikeBand */
   PetscScalar *diagonal;    /* [n] */
+  PetscBool    known;       /* row[] is that of the band that was chosen */
 } SpikeCuts;
 
 typedef struct {
@@ -176,6 +185,7 @@ typedef struct {
   PetscInt         *tried; /* the best ordering so far, while others are tried */
   PCSpikeMatching   matching;
   PCSpikeLone       lone;
+  PCSpikeBatch      batch;
   PCSpikeBorder     border;
   PCSpikeRefinement refine;
 } PC_Spike;
@@ -361,6 +371,13 @@ PETSC_INTERN PetscErrorCode PCSpikeFindSystems_Private(PC, PetscInt, const Spike
 PETSC_INTERN PetscErrorCode PCSpikeViewSystems_Private(PC, const PCSpikeInfo *, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeComposeTridiagonalMethods_Private(PC, PetscBool);
 
+/* spikebatch.c */
+PETSC_INTERN PetscErrorCode PCSpikeBatchFind_Private(PC, PetscBool, PetscInt, const SpikeCSR[], const SpikeDIA *);
+PETSC_INTERN PetscErrorCode PCSpikeBatchReset_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeBatchView_Private(PC, const PCSpikeInfo *, PetscViewer);
+PETSC_INTERN PetscErrorCode PCSpikeBatchSetFromOptions_Private(PC, PetscOptionItems);
+PETSC_INTERN PetscErrorCode PCSpikeComposeBatchMethods_Private(PC, PetscBool);
+
 /* spikepivoting.c */
 PETSC_INTERN PetscBool      PCSpikePivotsSystems_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikePivotingChoose_Private(PC, PetscBool *);
@@ -384,6 +401,7 @@ PETSC_INTERN PetscErrorCode PCSpikePlan_Private(PC, PetscInt, const SpikeCSR[], 
 PETSC_INTERN PetscErrorCode PCSpikeCutsPlace_Private(PC, PetscBool, PetscBool, PetscInt, const SpikeCSR[],
                                                      const SpikeDIA *, PetscInt *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeCutsReset_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeCutsFind_Private(PC, PetscInt, const SpikeCSR[], const SpikeDIA *);
 
 /* spikeexchange.c: tips across ranks */
 PETSC_INTERN PetscErrorCode PCSpikeExchangeCreate_Private(PC);

@@ -145,5 +145,6 @@ PetscErrorCode PCSpikeComposePivotingMethods_Private(PC pc, PetscBool compose)
   PetscFunctionBegin;
   SpikeCompose("PCSpikeSetPivoting_C", PCSpikeSetPivoting_Spike);
   SpikeCompose("PCSpikeGetPivoting_C", PCSpikeGetPivoting_Spike);
+  PetscCall(PCSpikeComposeBatchMethods_Private(pc, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -16,7 +16,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   const PetscInt *range, K = PetscMax(b->kl, b->ku);
   PetscMPIInt     size, rank;
   PetscInt        np, owners = 0;
-  PetscBool       full = PETSC_FALSE, open = PETSC_FALSE, agreed;
+  PetscBool       full = PETSC_FALSE, open = PETSC_FALSE, couples, agreed;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
@@ -30,8 +30,12 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
     if (r > rank && s->ex.right == MPI_PROC_NULL) s->ex.right = r;
   }
   b->n = range[rank + 1] - range[rank];
-  np   = s->local_partitions;
-  if (np == PETSC_DECIDE && (s->lone.wanted || (s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc)))) np = 1;
+  PetscCall(PCSpikeCutsReset_Private(pc));
+  PetscCall(PCSpikeBatchFind_Private(pc, (PetscBool)(owners <= 1), nparts, parts, dia));
+  np = s->local_partitions;
+  if (s->batch.found) np = 1;
+  else if (np == PETSC_DECIDE && (s->lone.wanted || (s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc))))
+    np = 1;
   else if (np == PETSC_DECIDE) {
     open = PETSC_TRUE;
     np   = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected, s->type, &full);
@@ -46,9 +50,10 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
                   np, b->n, s->local_partitions, K));
   }
 
-  s->ex.across = (PetscBool)(s->type != PC_SPIKE_BLOCK && K > 0 && owners > 1);
+  couples      = (PetscBool)(s->type != PC_SPIKE_BLOCK && K > 0 && !s->batch.found);
+  s->ex.across = (PetscBool)(couples && owners > 1);
   /* owners > 1 is the same on all ranks, and one owner needs no other */
-  b->coupled = (PetscBool)(s->type != PC_SPIKE_BLOCK && K > 0 && (owners > 1 || np > 1));
+  b->coupled = (PetscBool)(couples && (owners > 1 || np > 1));
   for (PetscMPIInt r = 0; r < size; r++) {
     const PetscInt n = range[r + 1] - range[r];
 
@@ -63,7 +68,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
     s->ex.left = s->ex.right = MPI_PROC_NULL;
   }
   PetscCall(PCSpikeCutsPlace_Private(pc, open, (PetscBool)(owners <= 1), nparts, parts, dia, &np, &full));
-  b->coupled = (PetscBool)(s->type != PC_SPIKE_BLOCK && K > 0 && (owners > 1 || np > 1));
+  b->coupled = (PetscBool)(couples && (owners > 1 || np > 1));
   if (s->type == PC_SPIKE_AUTO) { /* as most ranks' rows have it is not asked: one that needs it is enough */
     PetscCallMPI(MPIU_Allreduce(&full, &agreed, 1, MPI_C_BOOL, MPI_LOR, comm));
     s->full = agreed;

@@ -43,6 +43,7 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscCall(PetscFree2(s->band.start, s->band.active));
   PetscCall(PCSpikeCutsReset_Private(pc));
   PetscCall(PetscFree(s->band.systems));
+  PetscCall(PCSpikeBatchReset_Private(pc));
   s->shape += s->band.launches; /* which begins at zero again: the sum of both never comes back to what it was */
   PetscCall(PetscMemzero(&s->band, sizeof(s->band)));
   PetscCall(PCSpikeGraphReset_Private(pc));

@@ -18,8 +18,9 @@ PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR
   PetscInt        count = 0;
 
   PetscFunctionBegin;
-  s->info.systems = b->nsystems = 0;
-  b->tridiagonal                = s->tridiagonal;
+  b->nsystems     = 0;
+  s->info.systems = b->nbatch;
+  b->tridiagonal  = s->tridiagonal;
   if (b->kl != 1 || b->ku != 1 || !b->k->tridiagonal || b->cholesky) PetscFunctionReturn(PETSC_SUCCESS);
   if (b->pivoting && !PCSpikePivotsSystems_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS); /* a band */
   PetscCheck(native || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO, PetscObjectComm((PetscObject)pc),

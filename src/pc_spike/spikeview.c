@@ -34,6 +34,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   PetscCall(PetscOptionsEnum("-pc_spike_tridiagonal_type", "Algorithm for half-bandwidth 1",
                              "PCSpikeSetTridiagonalType", PCSpikeTridiagonalTypes, tridiagonal, &tridiagonal, &set));
   if (set) PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)tridiagonal));
+  PetscCall(PCSpikeBatchSetFromOptions_Private(pc, PetscOptionsObject));
   PetscCall(PetscOptionsBool("-pc_spike_pivoting", "Row exchanges inside partitions", "PCSpikeSetPivoting", pivoting,
                              &pivoting, &set));
   if (set) PetscCall(PCSpikeSetPivoting(pc, pivoting));
@@ -154,7 +155,7 @@ static PetscErrorCode PCSpikeViewFewer_Private(PC pc, PetscViewer viewer)
   PetscBool all = (PetscBool)(s->local_partitions == PETSC_DECIDE || !s->band.n || s->band.np == s->local_partitions);
 
   PetscFunctionBegin;
-  if (s->local_partitions == PETSC_DECIDE || !s->band.k) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->local_partitions == PETSC_DECIDE || !s->band.k || s->batch.found) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCFactoredAgree_Private(pc, &all));
   if (!all)
     PetscCall(PetscViewerASCIIPrintf(viewer,
@@ -215,15 +216,17 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
                                      info->cuts));
   PetscCall(PCSpikeViewFewer_Private(pc, viewer));
   PetscCall(PCSpikeViewSystems_Private(pc, info, viewer));
-  if (SpikeBandExchanges(&s->band))
+  PetscCall(PCSpikeBatchView_Private(pc, info, viewer));
+  if (SpikeBandExchanges(&s->band) && !s->batch.found)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  pivoting: rows exchanged inside each partition\n"));
   if (coupled && info->type == PC_SPIKE_FULL) PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled exactly\n"));
   else if (coupled)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled by truncated spikes, corrected down to %g of their ends\n",
                                      (double)(s->band.cholesky ? PETSC_MACHINE_EPSILON : s->window)));
   if (s->wide)
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer, "  on the host: half-bandwidths are larger than the device's kernels have\n"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  on the host: %s\n",
+                                     s->band.pivoting ? "the device's kernels exchange no rows of such bands"
+                                                      : "half-bandwidths are larger than the device's kernels have"));
   if (s->ex.across) PetscCall(PetscViewerASCIIPrintf(viewer, "  tips cross between ranks by %s\n", info->exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@
 /* band.h: the contract between the algorithms (C, no CUDA) and the backends (tables of functions) */
 #pragma once
 
+#include "kernels/batch/batch.h"
 #include "kernels/dia/dia.h"
 #include "kernels/tridiagonal/tridiagonal.h"
 
@@ -89,6 +90,14 @@ typedef struct {
   PetscBool              pivoting;    /* with row exchanges: of systems by PARTITION, else inside each partition */
   PCSpikeTridiagonalType used, local; /* by create(): who solves, and who solves the pieces that it makes        */
 
+  /*
+    Half-bandwidths other than 1,1: a batch of independent systems by the kernels of batch.h, in one partition that is
+    not coupled; nbatch 0: one band. Entries in columns of other ranks are left out with `alone`, and couple otherwise
+  */
+  PetscInt  nbatch;
+  PetscInt *batch; /* [nbatch + 1] first rows, ascending; then n */
+  PetscBool alone;
+
   void         *band;           /* raw band, then its factors; layout of the backend                                */
   PetscScalar  *dB, *dC;        /* [np + 1] coupling blocks                                                         */
   PetscScalar  *dVb, *dWt, *dR; /* [np + 1] tips, and R in factored form                                            */
@@ -117,7 +126,7 @@ typedef struct {
 /* Whether band (then not its systems) are factored with row exchanges: P A = L U of every partition */
 static inline PetscBool SpikeBandExchanges(const SpikeBand *s)
 {
-  return (PetscBool)(s->pivoting && !s->nsystems);
+  return (PetscBool)(s->pivoting && !s->nsystems && !s->nbatch);
 }
 
 /* What fill saw: sums and maxima over the rank's rows */
@@ -130,8 +139,8 @@ typedef struct {
   PetscInt  overflowrow; /* first row with a value that the precision of the factors cannot hold, -1 if none        */
   PetscInt  zerorow;     /* first row without a nonzero entry, -1 if none                                          */
   /*
-    first row (order of the matrix, local) with a nonzero entry between two systems, -1 if none; not set where nsystems
-    is 0
+    first row (order of the matrix, local) with a nonzero entry between two systems, -1 if none; not set where there
+    are none
   */
   PetscInt joined;
   /* norm of the entries before they are scaled; set where a piece has scales, on the host */
@@ -325,6 +334,9 @@ struct _n_SpikeKernels {
 
   /* NULL: half-bandwidth 1 is a band like others */
   const SpikeTridiagonalKernels *tridiagonal;
+
+  /* NULL: no batches */
+  const SpikeBatchKernels *batch;
 
   /* of periodic systems, whatever solves without their corners; NULL: these are bands as wide as they are */
   const SpikePeriodicKernels *periodic;

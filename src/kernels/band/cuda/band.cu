@@ -64,7 +64,7 @@ static size_t SpikeRoom_Private(const SpikeBand *s, const SpikeTiles *t, const S
 {
   size_t scratch;
 
-  if (s->nsystems) {
+  if (s->nsystems || s->nbatch) {
     scratch = 0;
     *spike  = 0;
     *blocks = 0;
@@ -99,10 +99,11 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
       *extra += sizeof(PetscScalar) * (s->np + 1.0) *
                 (ku * ku + kl * kl + 3.0 * (kl + ku) * (kl + ku) + s->maxrhs * (kl + ku));
   }
-  if (s->nsystems) {
+  if (s->nsystems || s->nbatch) {
     PetscReal rest;
 
-    PetscCall(SpikeTriBytesSystems_CUDA(s, band, &rest));
+    if (s->nbatch) PetscCall(SpikeBatchBytesSystems_CUDA(s, band, &rest));
+    else PetscCall(SpikeTriBytesSystems_CUDA(s, band, &rest));
     *extra += rest - SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
   }
   if (SpikeBandExchanges(s)) {
@@ -190,6 +191,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   h->t.start  = h->dstart;
   h->t.active = h->dactive;
   if (s->nsystems) PetscCall(SpikeTriCreateSystems_CUDA(s));
+  else if (s->nbatch) PetscCall(SpikeBatchCreateSystems_CUDA(s));
   else {
     h->elements = h->t.groups() * h->t.steps * h->t.stepsize;
     PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE,
@@ -214,7 +216,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
     PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku, &s->dpiv));
   }
   if (SpikeBandExchanges(s)) PetscCall(SpikePivotedCreate_CUDA(s));
-  else if (!s->nsystems) PetscCall(SpikeSweepPrepare_CUDA(s));
+  else if (!s->nsystems && !s->nbatch) PetscCall(SpikeSweepPrepare_CUDA(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,6 +228,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* nothing was made; a machine without a device comes here too */
   PetscCall(SpikeTriDestroySystems_CUDA(s));
   PetscCall(SpikePivotedDestroy_CUDA(s));
+  PetscCall(SpikeBatchDestroySystems_CUDA(s));
   PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->room, h->report, h->badvalue, h->oldrow));
   PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
   PetscCall(SpikeFreeHost_CUDA(h->hostreport));
@@ -375,6 +378,7 @@ const SpikeKernels SpikeKernels_CUDA = {
   /* wait */ SpikeWait_CUDA,
   /* finish */ SpikeFinish_CUDA,
   /* tridiagonal */ &SpikeTridiagonalKernels_CUDA,
+  /* batch */ &SpikeBatchKernels_CUDA,
   /* periodic */ &SpikePeriodicKernels_CUDA,
   /* growth */ SpikeGrowth_CUDA,
   /* cholesky */ PETSC_FALSE,

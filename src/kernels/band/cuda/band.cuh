@@ -146,3 +146,12 @@ PETSC_INTERN PetscErrorCode SpikeTriSweepSystems_CUDA(SpikeBand *, PetscBool, Pe
                                                       PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode SpikeTriCorrectSystems_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt,
                                                         PetscScalar *, PetscCount);
+/* batch.cu: the same for a batch of systems; a batch as the functions of the table have it before there is one */
+PETSC_INTERN PetscErrorCode SpikeBatchCreateSystems_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeBatchDestroySystems_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeBatchBytesSystems_CUDA(const SpikeBand *, PetscReal *matrix, PetscReal *rest);
+PETSC_INTERN PetscErrorCode SpikeBatchFillSystems_CUDA(SpikeBand *, const SpikeFillCSR *, const PetscInt *);
+PETSC_INTERN PetscErrorCode SpikeBatchFillDiagonals_CUDA(SpikeBand *, const SpikeFillDiagonals *);
+PETSC_INTERN PetscErrorCode SpikeBatchFactorSystems_CUDA(SpikeBand *, SpikePivot *);
+PETSC_INTERN PetscErrorCode SpikeBatchSweepSystems_CUDA(SpikeBand *, PetscBool, PetscInt, const PetscScalar *,
+                                                        PetscCount, PetscScalar *, PetscCount);

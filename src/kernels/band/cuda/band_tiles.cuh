@@ -123,7 +123,8 @@ struct SpikeCUDA {
   SpikeFillMap map;
 
   SpikeTriSystems *tri;     /* half-bandwidth 1 by the kernels of tridiagonal.h: no band; NULL else */
-  SpikePivoted    *pivoted; /* factors with row exchanges, beside the raw band; NULL else */
+  SpikeBatch      *batch;   /* by those of batch.h: likewise                                        */
+  SpikePivoted    *pivoted; /* factors with row exchanges, beside the raw band; NULL else           */
 
   /* what the setup functions since the last finish() were given for their outcomes */
   SpikeFillStats *fillstats;

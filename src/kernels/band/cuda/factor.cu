@@ -615,6 +615,10 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
     PetscCall(SpikePivotedFactor_CUDA(s, pivot));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (h->batch) {
+    PetscCall(SpikeBatchFactorSystems_CUDA(s, pivot));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (cholesky) PetscCall(SpikeFactorCholesky_CUDA(s, &policy));
   else SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
   if (s->precision != PETSC_SPIKE_PRECISION_DOUBLE) {

@@ -206,6 +206,10 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
     PetscCall(SpikeTriFillSystems_CUDA(s, &A, newrow));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (h->batch) {
+    PetscCall(SpikeBatchFillSystems_CUDA(s, &A, newrow));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!h->map.state) PetscCall(SpikeFillMapCreate_CUDA(s, &A, newrow));
   if (h->map.state > 0) PetscCall(SpikeFillByMap_CUDA(s, &A, newrow));
   else {

@@ -101,6 +101,32 @@ __device__ static inline PetscInt SpikeFillDistance(const SpikeCSR &P, PetscInt 
   return (newrow && !P.colmap ? newrow[j] : j) - i;
 }
 
+/* f(a, distance) for the entries of a row of the matrix, which is row i of the band */
+struct SpikeFillFromCSR {
+  SpikeFillCSR    A;
+  const PetscInt *newrow;
+
+  template <typename F>
+  __device__ void each(PetscInt row, PetscInt i, F &&f) const
+  {
+    for (int part = 0; part < A.nparts; part++) {
+      const SpikeCSR &P = A.part[part];
+
+      for (PetscInt k = P.ai[row]; k < P.ai[row + 1]; k++) f(P.aa[k], SpikeFillDistance(P, P.aj[k], newrow, i));
+    }
+  }
+};
+
+struct SpikeFillFromDiagonals {
+  SpikeFillDiagonals A;
+
+  template <typename F>
+  __device__ void each(PetscInt row, PetscInt, F &&f) const
+  {
+    for (int k = 0; k < A.count; k++) f(A.val[k * A.ld + row], A.offset[k]);
+  }
+};
+
 /* A row: li of partition p, which ends at `end`; i of the rank, r of its tile, `row` of the matrix */
 struct SpikeFillAt {
   PetscInt           p, i, end;

@@ -152,6 +152,10 @@ PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
     PetscCall(SpikeTriFillDiagonals_CUDA(s, &f.A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (h->batch) {
+    PetscCall(SpikeBatchFillDiagonals_CUDA(s, &f.A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(SpikeFillCouplings_CUDA(s));
   f.t     = h->t;
   f.B     = s->coupled ? s->dB : NULL;

@@ -99,6 +99,7 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
   const size_t       bytes  = h->falloff && !h->tri ? h->reportsize : sizeof(SpikeReport);
 
   PetscFunctionBegin;
+  if (h->batch && h->pivot) PetscCall((*h->batch->k->fetch)(h->batch));
   if (h->fillstats || h->pivot || h->falloff || h->reducedpivot) {
     PetscCallCUDA(cudaMemcpyAsync(h->hostreport, h->report, bytes, cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -107,7 +108,13 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
   }
   if (h->fillstats) SpikeFinishFill_Private(h->hostreport, h->fillstats);
   if (h->tri) PetscCall(SpikeTriFinishSystems_CUDA(s));
-  else if (h->pivot) {
+  else if (h->batch) {
+    const unsigned long long joined = h->hostreport->fill.nboost;
+
+    if (h->fillstats) h->fillstats->joined = joined ? (PetscInt)~joined : -1;
+    if (h->pivot) SpikePivotScale_CUDA(h, h->pivot);
+    if (h->pivot) PetscCall((*h->batch->k->report)(h->batch, h->pivot));
+  } else if (h->pivot) {
     const PetscInt overflow = h->hostreport->factor.overflowrow ? (PetscInt)~h->hostreport->factor.overflowrow : -1;
     PetscInt       row = h->hostreport->factor.badrow ? (PetscInt)~h->hostreport->factor.badrow : -1, p = 0;
     /* what lies behind a bad pivot means nothing, what lies before it does */

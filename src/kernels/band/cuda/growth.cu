@@ -60,7 +60,8 @@ PetscErrorCode SpikeGrowth_CUDA(SpikeBand *s, PetscReal *largest)
 
   PetscFunctionBegin;
   *largest = -1.0;
-  if (((const SpikeCUDA *)s->data)->tri) PetscFunctionReturn(PETSC_SUCCESS); /* systems have no U of a common form */
+  /* systems have no U of a common form */
+  if (((const SpikeCUDA *)s->data)->tri || s->nbatch) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, 1, &bits));
   if (((const SpikeCUDA *)s->data)->pivoted) PetscCall(SpikePivotedGrowth_CUDA(s, bits));
   else SpikeDispatchPrecision(s->precision, SpikeGrowthLaunch_Private<F>(s, bits));

@@ -523,6 +523,10 @@ PetscErrorCode SpikeSweep_CUDA(SpikeBand *s, PetscBool trans, SpikeSweepPart par
     PetscCall(SpikePivotedSweep_CUDA(s, trans, p0, p1, nrhs, b, ldb, g, ldg));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (((SpikeCUDA *)s->data)->batch) {
+    PetscCall(SpikeBatchSweepSystems_CUDA(s, trans, nrhs, b, ldb, g, ldg));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   a.p0  = p0;
   a.p1  = p1;
   a.b   = b;

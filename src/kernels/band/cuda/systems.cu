@@ -32,32 +32,6 @@ struct SpikeTriSystems {
   SpikeTriReached *reached, *hostreached;
 };
 
-/* f(a, distance) for the entries of a row of the matrix, which is row i of the band */
-struct SpikeTriFromCSR {
-  SpikeFillCSR    A;
-  const PetscInt *newrow;
-
-  template <typename F>
-  __device__ void each(PetscInt row, PetscInt i, F &&f) const
-  {
-    for (int part = 0; part < A.nparts; part++) {
-      const SpikeCSR &P = A.part[part];
-
-      for (PetscInt k = P.ai[row]; k < P.ai[row + 1]; k++) f(P.aa[k], SpikeFillDistance(P, P.aj[k], newrow, i));
-    }
-  }
-};
-
-struct SpikeTriFromDiagonals {
-  SpikeFillDiagonals A;
-
-  template <typename F>
-  __device__ void each(PetscInt row, PetscInt, F &&f) const
-  {
-    for (int k = 0; k < A.count; k++) f(A.val[k * A.ld + row], A.offset[k]);
-  }
-};
-
 /*
   D, B and C from the entries, a thread a row; couplings that are left out (B NULL) are not counted as dropped. Reads
   each entry once, writes three words a row
@@ -327,7 +301,7 @@ static PetscErrorCode SpikeTriFill_Private(SpikeBand *s, const S &source, const 
 
 PetscErrorCode SpikeTriFillSystems_CUDA(SpikeBand *s, const SpikeFillCSR *A, const PetscInt *newrow)
 {
-  const SpikeTriFromCSR source = {*A, newrow};
+  const SpikeFillFromCSR source = {*A, newrow};
 
   PetscFunctionBegin;
   PetscCall(SpikeTriFill_Private(s, source, newrow ? ((SpikeCUDA *)s->data)->oldrow : NULL));
@@ -336,7 +310,7 @@ PetscErrorCode SpikeTriFillSystems_CUDA(SpikeBand *s, const SpikeFillCSR *A, con
 
 PetscErrorCode SpikeTriFillDiagonals_CUDA(SpikeBand *s, const SpikeFillDiagonals *A)
 {
-  const SpikeTriFromDiagonals source = {*A};
+  const SpikeFillFromDiagonals source = {*A};
 
   PetscFunctionBegin;
   PetscCall(SpikeTriFill_Private(s, source, NULL));

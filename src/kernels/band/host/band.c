@@ -50,6 +50,10 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
   PetscReal           big      = 0.0, l;
 
   PetscFunctionBegin;
+  if (s->nbatch) {
+    PetscCall(SpikeBatchBytesSystems_Host(s, band, extra));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   *band  = elem * (ld * s->n + (s->np + 1.0) * (SPIKE_BAND_PAD(kl, (PetscReal)fu) + (panel - 1.0) * ld));
   *extra = (PetscReal)SpikeWorkSize_Private(s) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
   if (s->nsystems) {
@@ -134,7 +138,8 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
     h->largest    = PetscMax(h->largest, n);
   }
   if (s->nsystems) PetscCall(SpikeTriCreateSystems_Host(s));
-  if (!s->nsystems || s->coupled)
+  if (s->nbatch) PetscCall(SpikeBatchCreateSystems_Host(s));
+  else if (!s->nsystems || s->coupled)
     PetscCall(SpikeBlockAllocate_Private(h->ops, kl, fu, h->off[np], &s->band, &h->first));
   PetscCall(PetscMalloc(SpikeWorkSize_Private(s), &h->luwork));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
@@ -159,6 +164,7 @@ static PetscErrorCode SpikeDestroy_Host(SpikeBand *s)
   PetscFunctionBegin;
   if (h) {
     PetscCall(SpikeTriDestroySystems_Host(s));
+    PetscCall(SpikeBatchDestroySystems_Host(s));
     PetscCall(PetscFree(h->off));
     PetscCall(PetscFree(h->luwork));
     PetscCall(PetscFree(h->corneralloc));
@@ -253,6 +259,7 @@ const SpikeKernels SpikeKernels_Host = {
   .wait        = NULL,
   .finish      = NULL,
   .tridiagonal = &SpikeTridiagonalKernels_Host,
+  .batch       = &SpikeBatchKernels_Host,
   .periodic    = &SpikePeriodicKernels_Host,
   .growth      = SpikeGrowth_Host,
   .cholesky    = PETSC_TRUE,

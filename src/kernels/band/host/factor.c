@@ -11,6 +11,10 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
   PetscFunctionBegin;
   pivot->nboost = 0;
   pivot->badrow = -1;
+  if (h->batch) {
+    PetscCall((*h->batch->k->setup)(h->batch, pivot, NULL));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (s->nsystems) PetscCall(SpikeTriFactorSystems_Host(s, pivot));
   for (PetscInt p = 0; p < s->np && h->first; p++) {
     SpikeHostPivot(h, pivot, &pv);

@@ -83,6 +83,10 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 
   PetscFunctionBegin;
   PetscCall(SpikeFillBegin_Host(s, st));
+  if (s->nbatch) {
+    PetscCall(SpikeBatchFillSystems_Host(s, nparts, parts, newrow, st));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt r = 0; r < s->n; r++) {
     const PetscInt i      = place ? place[r] : r;
     PetscReal      rowsum = 0.0, unscaled = 0.0;

@@ -32,6 +32,10 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
   const PetscCount ld    = h->ld;
   const double     bound = SpikePrecisionBound(s->precision);
 
+  if (s->nbatch) {
+    SpikeBatchPutSystems_Host(s, o, i0, i1, a, st);
+    return;
+  }
   for (PetscInt i = own; bound < HUGE_VAL && i < above; i++)
     if (PetscAbsScalar(a[i]) > bound && (st->overflowrow < 0 || i < st->overflowrow)) st->overflowrow = i;
   if (s->nsystems) {
@@ -84,6 +88,7 @@ PetscErrorCode SpikeFillDIA_Host(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
   PetscCheck(A->n == s->n && A->m == s->n, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "A band of %" PetscInt_FMT " rows from diagonals of %" PetscInt_FMT, s->n, A->n);
   PetscCall(SpikeFillBegin_Host(s, st));
+  if (s->nbatch) PetscCall(SpikeBatchClearSystems_Host(s));
   for (PetscInt i0 = 0, i1, p = 0; i0 < s->n; i0 = i1) { /* the rows of a block in a partition */
     PetscReal rowsum[SPIKE_DIA_ROWS] = {0.0};
 

@@ -26,6 +26,8 @@ typedef struct {
   SpikeTridiagonal *tri;         /* [np]                                     */
   PetscInt         *tristart;    /* their start[], in rows of the partition    */
   PetscBool        *begins;      /* [n] a system begins; NULL: partitions alone */
+
+  SpikeBatch *batch; /* batch.c; then there is no band */
 } SpikeHost;
 
 /* The band block of partition p */
@@ -92,3 +94,13 @@ PETSC_INTERN PetscErrorCode SpikeTriCreateSystems_Host(SpikeBand *);
 PETSC_INTERN PetscErrorCode SpikeTriDestroySystems_Host(SpikeBand *);
 PETSC_INTERN PetscErrorCode SpikeTriBytesSystems_Host(const SpikeBand *, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode SpikeTriFactorSystems_Host(SpikeBand *, SpikePivot *);
+
+/* batch.c: what the functions of the table do for a batch, and its rows i0 <= i < i1 from diagonal o */
+PETSC_INTERN PetscErrorCode SpikeBatchCreateSystems_Host(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeBatchDestroySystems_Host(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeBatchBytesSystems_Host(const SpikeBand *, PetscReal *, PetscReal *);
+PETSC_INTERN PetscErrorCode SpikeBatchClearSystems_Host(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeBatchFillSystems_Host(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *,
+                                                       SpikeFillStats *);
+PETSC_INTERN void           SpikeBatchPutSystems_Host(const SpikeBand *, PetscInt o, PetscInt i0, PetscInt i1,
+                                                      const PetscScalar *, SpikeFillStats *);

@@ -36,7 +36,8 @@ PetscErrorCode SpikeSweep_Host(SpikeBand *s, PetscBool trans, SpikeSweepPart par
   const PetscInt kl = s->kl, ku = s->ku;
 
   PetscFunctionBegin;
-  for (PetscInt p = p0; p < p1; p++) {
+  if (h->batch && part != SPIKE_SWEEP_TAIL) PetscCall((*h->batch->k->apply)(h->batch, trans, nrhs, b, ldb, g, ldg));
+  for (PetscInt p = p0; p < p1 && !h->batch; p++) {
     /* rows from split on: the bottom tip, and with row exchanges what they move there */
     const PetscInt     n = s->start[p + 1] - s->start[p], tip = n - PetscMin(n, trans ? ku : kl);
     const PetscInt     split = trans ? SpikeBandForward(h->ops, kl, ku, tip) : tip;

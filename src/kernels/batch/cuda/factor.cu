@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  factor.cu: LU of a batch on CUDA devices: the last rows of U in registers, in shared memory where they are many, or
+  where they have been written if a device has no room for that
+*/
+#include "batch.cuh"
+#include "kernels/common/cuda/memory.cuh"
+
+/* Pivot policy; tol and boost are in units of *unit, 0 counting as 1, where there is one */
+struct SpikeBatchPolicy {
+  double        tol, boost;
+  const double *unit;
+};
+
+/* What a lane has seen */
+struct SpikeBatchSeen {
+  PetscReal          tol, boost, badvalue;
+  PetscInt           bad; /* row of the system, -1 for none */
+  unsigned long long nboost;
+};
+
+/* u of row i, or what replaces it */
+__device__ static inline PetscScalar SpikeBatchPivot(SpikeBatchSeen &seen, PetscScalar u, PetscInt i, PetscInt len)
+{
+  const PetscReal abs = SpikeAbs(u);
+
+  if (i >= len || (abs > seen.tol && abs <= PETSC_MAX_REAL)) return u;
+  if (seen.boost > (PetscReal)0.0 && abs <= seen.tol) {
+    seen.nboost++;
+    return abs > (PetscReal)0.0 ? u * (seen.boost / abs) : PetscScalar(seen.boost);
+  }
+  if (seen.bad < 0) {
+    seen.bad      = i;
+    seen.badvalue = abs;
+  }
+  return PetscScalar(1.0);
+}
+
+__device__ static inline SpikeBatchSeen SpikeBatchSeenBegin(const SpikeBatchPolicy &p)
+{
+  const double scale = p.unit && *p.unit > 0.0 ? *p.unit : 1.0;
+
+  return {(PetscReal)(p.tol * scale), (PetscReal)(p.boost * scale), (PetscReal)0.0, -1, 0};
+}
+
+__device__ static inline void SpikeBatchSeenEnd(const SpikeBatchSeen &seen, PetscInt first, PetscInt lane,
+                                                double *badvalue, SpikeBatchReport *report)
+{
+  if (seen.nboost) atomicAdd(&report->nboost, seen.nboost);
+  if (seen.bad < 0) return;
+  badvalue[lane] = (double)seen.badvalue;
+  atomicMax(&report->badrow, ~(unsigned long long)(first + seen.bad));
+}
+
+/* Rows of U in registers: u[k][j] = u_(i-k-1, i-k-1+j), u[k][0] the inverse of the pivot */
+template <int KL, int KU>
+struct SpikeBatchRegisters {
+  PetscScalar u[KL][KU + 1];
+
+  __device__ void begin(PetscScalar *, const PetscScalar *, int)
+  {
+    SpikeUnroll2(k, KL, j, KU + 1) u[k][j] = PetscScalar(0.0);
+  }
+  __device__ PetscScalar get(PetscInt, int k, int j) const { return u[k - 1][j]; }
+  __device__ void        put(PetscInt, const PetscScalar *row)
+  {
+    SpikeUnroll(k, KL - 1)
+      SpikeUnroll(j, KU + 1) u[KL - 1 - k][j] = u[KL - 2 - k][j];
+    SpikeUnroll(j, KU + 1) u[0][j] = row[j];
+  }
+};
+
+/* Rows of U in shared memory, where row i is in place i % KL */
+template <int KL, int KU>
+struct SpikeBatchRing {
+  static_assert((KL & (KL - 1)) == 0, "a power of two");
+  PetscScalar *ring;
+
+  __device__ void begin(PetscScalar *shared, const PetscScalar *, int)
+  {
+    ring = shared + threadIdx.x;
+    for (int k = 0; k < KL * (KU + 1); k++) ring[k * SPIKE_BATCH_LANES] = PetscScalar(0.0);
+  }
+  __device__ PetscScalar get(PetscInt i, int k, int j) const
+  {
+    return ring[((int)((i - k) & (KL - 1)) * (KU + 1) + j) * SPIKE_BATCH_LANES];
+  }
+  __device__ void put(PetscInt i, const PetscScalar *row)
+  {
+    SpikeUnroll(j, KU + 1) ring[((int)(i & (KL - 1)) * (KU + 1) + j) * SPIKE_BATCH_LANES] = row[j];
+  }
+};
+
+/* Rows of U where this lane has written them: a begins with its first pivot */
+struct SpikeBatchWritten {
+  const PetscScalar *a;
+  int                step;
+
+  __device__ void begin(PetscScalar *, const PetscScalar *pivots, int width)
+  {
+    a    = pivots;
+    step = width * SPIKE_BATCH_LANES;
+  }
+  __device__ PetscScalar get(PetscInt i, int k, int j) const
+  {
+    return k <= i ? a[(PetscInt64)(i - k) * step + j * SPIKE_BATCH_LANES] : PetscScalar(0.0);
+  }
+  __device__ void put(PetscInt, const PetscScalar *) { }
+};
+
+/* Row by row, the next ones on their way: reads and writes each element once */
+template <typename B, typename U>
+__global__ void __launch_bounds__(SPIKE_BATCH_LANES)
+  SpikeBatchFactor_Kernel(const __grid_constant__ SpikeBatchGroups t, const __grid_constant__ SpikeBatchPolicy policy,
+                          double *badvalue, SpikeBatchReport *report)
+{
+  extern __shared__ __align__(16) char shared[];
+  constexpr int  KL = B::KL, KU = B::KU, W = KL + 1 + KU, ROWS = W * (int)sizeof(PetscScalar) <= 72 ? 4 : 1;
+  const int      kl = B::kl(t), ku = B::ku(t), width = B::width(t);
+  const PetscInt group = (PetscInt)blockIdx.x, lane = group * SPIKE_BATCH_LANES + threadIdx.x, m = t.rows[group],
+                 len  = t.len[lane];
+  PetscScalar   *a    = t.a + t.off[group] + threadIdx.x;
+  SpikeBatchSeen seen = SpikeBatchSeenBegin(policy);
+  PetscScalar    ahead[ROWS][W];
+  U              u;
+
+  auto load = [&](PetscInt i, PetscScalar *to) {
+    const PetscScalar *from = a + (PetscInt64)min(i, m - 1) * width * SPIKE_BATCH_LANES;
+
+    SpikeUnroll(d, W) {
+      to[d] = PetscScalar(0.0);
+      if (d >= KL - kl && d <= KL + ku) to[d] = from[(d - KL + kl) * SPIKE_BATCH_LANES];
+    }
+  };
+
+  if (!m) return;
+  u.begin((PetscScalar *)shared, a + kl * SPIKE_BATCH_LANES, width);
+  SpikeUnroll(r, ROWS) load(r, ahead[r]);
+  for (PetscInt i0 = 0; i0 < m; i0 += ROWS) {
+    SpikeUnroll(r, ROWS) {
+      const PetscInt i  = i0 + r;
+      PetscScalar   *at = a + (PetscInt64)i * width * SPIKE_BATCH_LANES, row[W];
+
+      if (i >= m) break;
+      SpikeUnroll(d, W) row[d] = ahead[r][d];
+      load(i + ROWS, ahead[r]);
+      SpikeUnroll(e, KL) {
+        const int k = KL - e;
+
+        if (k <= kl) {
+          row[e] = SpikeBatchMultiply(row[e], u.get(i, k, 0));
+          SpikeUnroll(j, KU)
+            if (j < ku) row[e + 1 + j] = SpikeBatchFnma(row[e], u.get(i, k, j + 1), row[e + 1 + j]);
+        }
+      }
+      row[KL] = PetscScalar(1.0) / SpikeBatchPivot(seen, row[KL], i, len);
+      u.put(i, row + KL);
+      SpikeUnroll(d, W) {
+        if (d >= KL - kl && d <= KL + ku) at[(d - KL + kl) * SPIKE_BATCH_LANES] = row[d];
+      }
+    }
+  }
+  SpikeBatchSeenEnd(seen, t.first[lane], lane, badvalue, report);
+}
+
+template <typename B, typename U>
+static PetscErrorCode SpikeBatchFactor_Private(const SpikeBatchCUDA *h, const SpikeBatchPolicy &policy, size_t shared,
+                                               cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKernelFit((const void *)SpikeBatchFactor_Kernel<B, U>, SPIKE_BATCH_LANES, shared));
+  SpikeBatchFactor_Kernel<B, U>
+    <<<(unsigned int)h->g.ngroups, SPIKE_BATCH_LANES, shared, stream>>>(h->g, policy, h->badvalue, h->report);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBatchSetUp_CUDA(SpikeBatch *t, SpikePivot *pivot, const double *unit)
+{
+  SpikeBatchCUDA        *h      = (SpikeBatchCUDA *)t->data;
+  const SpikeBatchPolicy policy = {(double)pivot->tol, PetscMax((double)pivot->boost, 0.0), unit};
+  cudaStream_t           stream;
+
+  PetscFunctionBegin;
+  if (!t->ngroups) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeStreamOr(t->stream, &stream));
+  PetscCallCUDA(cudaMemsetAsync(h->report, 0, sizeof(*h->report), stream));
+  PetscCall(SpikeBatchDispatch(h->g, [&](auto band) {
+    typedef decltype(band) B;
+
+    if constexpr (B::KL * B::KU * sizeof(PetscScalar) <= 512)
+      return SpikeBatchFactor_Private<B, SpikeBatchRegisters<B::KL, B::KU>>(h, policy, 0, stream);
+    else {
+      const size_t ring = (size_t)B::KL * (B::KU + 1) * SPIKE_BATCH_LANES * sizeof(PetscScalar);
+
+      if (ring > (size_t)h->gpu->shared) return SpikeBatchFactor_Private<B, SpikeBatchWritten>(h, policy, 0, stream);
+      return SpikeBatchFactor_Private<B, SpikeBatchRing<B::KL, B::KU>>(h, policy, ring, stream);
+    }
+  }));
+  PetscCall(PetscLogGpuFlops((2.0 * t->ku + 1.0) * t->kl * t->start[t->nsys]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
