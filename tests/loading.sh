@@ -60,7 +60,8 @@ if grep -q 'no unused options' "$work/output"; then ok "no unused options"; else
 
 # make info: the version of the PETSc that programs of this build run with, and the library
 version=$("$plain" -version 2>/dev/null </dev/null | sed -n 's/^PETSc Release Version \([0-9.]*\).*/\1/p')
-if ! command -v make >/dev/null; then for t in version library; do skip "make info, $t" "no make"; done
+if ! command -v make >/dev/null || [ ! -f "$top/makefile" ]; then
+  for t in version library; do skip "make info, $t" "no make, or no makefile as in a bundle"; done
 else
   info=(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$top" info PETSC_DIR="${PETSC_DIR:-}"
     PETSC_ARCH="${PETSC_ARCH:-}")

@@ -3,7 +3,8 @@
 #include "batch.cuh"
 #include "kernels/common/cuda/memory.cuh"
 
-#define SPIKE_BATCH_LEAST 4096 /* systems, a thread each, below which a device is not busy */
+#define SPIKE_BATCH_LEAST  4096 /* systems, a thread each, below which a device is not busy                    */
+#define SPIKE_BATCH_WIDEST 4    /* half-bandwidth above which a setup, by its fill, takes longer than one band's */
 
 /* Padded rows cost what others do: at most a half of the rows */
 static PetscErrorCode SpikeBatchPays_CUDA(const SpikeBatch *t, PetscBool *pays)
@@ -11,7 +12,7 @@ static PetscErrorCode SpikeBatchPays_CUDA(const SpikeBatch *t, PetscBool *pays)
   PetscCount rows;
 
   PetscFunctionBegin;
-  *pays = (PetscBool)(t->nsys >= SPIKE_BATCH_LEAST);
+  *pays = (PetscBool)(t->nsys >= SPIKE_BATCH_LEAST && PetscMax(t->kl, t->ku) <= SPIKE_BATCH_WIDEST);
   if (!*pays) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeBatchPadded(t, SPIKE_BATCH_LANES, &rows));
   *pays = (PetscBool)(2.0 * rows <= 3.0 * t->start[t->nsys]);

@@ -3,7 +3,8 @@
 #include "host.h"
 #include "kernels/common/host/isa.h"
 
-#define SPIKE_BATCH_LEAST 2 /* groups, below which one band is as fast */
+#define SPIKE_BATCH_LEAST  2 /* groups, below which one band is as fast          */
+#define SPIKE_BATCH_WIDEST 8 /* half-bandwidth, above which one band is as fast */
 
 typedef struct {
   SpikeBatchLoops loops;
@@ -19,7 +20,7 @@ static PetscErrorCode SpikeBatchPays_Host(const SpikeBatch *t, PetscBool *pays)
   PetscCount rows;
 
   PetscFunctionBegin;
-  *pays = (PetscBool)(t->nsys >= SPIKE_BATCH_LEAST * SPIKE_BATCH_LANES);
+  *pays = (PetscBool)(t->nsys >= SPIKE_BATCH_LEAST * SPIKE_BATCH_LANES && PetscMax(t->kl, t->ku) <= SPIKE_BATCH_WIDEST);
   if (!*pays) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeBatchPadded(t, SPIKE_BATCH_LANES, &rows));
   *pays = (PetscBool)(2.0 * rows <= 3.0 * t->start[t->nsys]);
