@@ -459,6 +459,7 @@ PETSC_EXTERN PetscErrorCode PCSpikeGetRefinementTolerance(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetEstimate(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCSpikeGetEstimate(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCSpikeGetInfo(PC, PCSpikeInfo *);
+PETSC_EXTERN PetscErrorCode PCSpikeGetOrdering(PC, IS *, IS *, IS *, IS *);
 
 PETSC_EXTERN PetscErrorCode MatSpikeGetPC(Mat, PC *);
 

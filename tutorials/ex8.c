@@ -2,7 +2,8 @@
 /* ex8.c: is my matrix one for PCSPIKE? The figures that decide, and a picture of the matrix before and after */
 static char help[] = "Says whether the band of a matrix is worth factoring, and what to take where it is not.\n"
                      "  -f <file>:       Matrix Market or PETSc binary; without it one is generated\n"
-                     "  -picture <file>: draw the matrix as read, and in the order of the narrower band, as SVG\n"
+                     "  -picture <file>: draw the matrix as read, and as PCSPIKE factored it, as SVG: partitions,\n"
+                     "                   border, decay of the spikes\n"
                      "  -most <flops>:   factor a band of no more operations (1e11); figures decide beyond\n"
                      "  -check:          no times, no numbers that depend on the machine\n"
                      "  options of PCSPIKE, such as -pc_spike_local_partitions, as always\n\n";
@@ -10,9 +11,8 @@ static char help[] = "Says whether the band of a matrix is worth factoring, and 
 #include <petscspike.h>
 #include <petsctime.h>
 #include "mmio.h"
+#include "picture.h"
 #include "problems.h"
-
-#define CELLS 150 /* squares of a picture, along a side */
 
 typedef struct {
   PetscInt   n, kl, ku;
@@ -46,65 +46,6 @@ static PetscErrorCode Measure(Mat A, Figures *f)
     if (diagonal == 0.0) f->empty++;
     else if (diagonal > others) f->dominant++;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A square for each cell that has entries, the darker the more, at (x, 0); lines between the partitions */
-static PetscErrorCode DrawMatrix(FILE *fp, Mat A, const Figures *f, PetscInt partitions, int x, const char title[])
-{
-  PetscInt *count, most = 1;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscCalloc1(CELLS * CELLS, &count));
-  for (PetscInt i = 0; i < f->n; i++) {
-    const PetscInt    *j;
-    const PetscScalar *v;
-    PetscInt           n;
-
-    PetscCall(MatGetRow(A, i, &n, &j, &v));
-    for (PetscInt k = 0; k < n; k++) {
-      const PetscInt64 cell = (PetscInt64)i * CELLS / f->n * CELLS + (PetscInt64)j[k] * CELLS / f->n;
-
-      if (v[k] != (PetscScalar)0.0) most = PetscMax(most, ++count[cell]);
-    }
-    PetscCall(MatRestoreRow(A, i, &n, &j, &v));
-  }
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp,
-                         "<g transform='translate(%d 30)'><text y='-8'>%s: half-bandwidths %" PetscInt_FMT
-                         ",%" PetscInt_FMT "</text>\n<rect width='450' height='450' fill='none' stroke='#888'/>\n",
-                         x, title, f->kl, f->ku));
-  for (int i = 0; i < CELLS; i++) {
-    for (int j = 0; j < CELLS; j++) {
-      if (!count[i * CELLS + j]) continue;
-      PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp,
-                             "<rect x='%d' y='%d' width='3' height='3' fill='#124' opacity='%.2f'/>\n", 3 * j, 3 * i,
-                             0.35 + 0.65 * count[i * CELLS + j] / most));
-    }
-  }
-  for (PetscInt p = 1; p < partitions && partitions <= CELLS; p++) {
-    const double y = 450.0 * p / partitions;
-
-    PetscCall(
-      PetscFPrintf(PETSC_COMM_SELF, fp, "<path d='M0 %.1fH450M%.1f 0V450' stroke='#c33' opacity='.6'/>\n", y, y));
-  }
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "</g>\n"));
-  PetscCall(PetscFree(count));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Draw(const char name[], Mat A, const Figures *f, Mat B, const Figures *g, PetscInt partitions)
-{
-  FILE *fp;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscFOpen(PETSC_COMM_SELF, name, "w", &fp));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp,
-                         "<svg xmlns='http://www.w3.org/2000/svg' width='960' height='490' font-family='sans-serif' "
-                         "font-size='14'>\n<rect width='960' height='490' fill='white'/>\n"));
-  PetscCall(DrawMatrix(fp, A, f, 1, 10, "as read"));
-  PetscCall(DrawMatrix(fp, B, g, partitions, 490, B == A ? "as factored" : "in the order of RCM"));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "</svg>\n"));
-  PetscCall(PetscFClose(PETSC_COMM_SELF, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,7 +119,7 @@ static PetscErrorCode Try(Mat A, const Figures *f, const char ksptype[], KSP *ks
 }
 
 /* Factors the band, tells what that gave, and says what to take */
-static PetscErrorCode Decide(Mat A, const Figures *f, PetscReal fill, PetscBool check, PetscInt *partitions)
+static PetscErrorCode Decide(Mat A, const Figures *f, PetscReal fill, PetscBool check, Band *band)
 {
   KSP                ksp, iterative;
   PC                 pc;
@@ -195,7 +136,7 @@ static PetscErrorCode Decide(Mat A, const Figures *f, PetscReal fill, PetscBool 
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCGetFailedReason(pc, &failed));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  *partitions = info.partitions;
+  if (band) PetscCall(BandCreate(pc, A, band));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD,
                         "factored: half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT "%s%s, %" PetscInt_FMT
                         " boosted pivots\n",
@@ -247,9 +188,9 @@ int main(int argc, char **argv)
   Mat         A, B, C;
   IS          row, col;
   Figures     f, g;
-  PetscInt    partitions = 1;
-  PetscReal   most       = 1e11, fill, flops;
-  PetscBool   check      = PETSC_FALSE, narrower;
+  Band        band  = {0};
+  PetscReal   most  = 1e11, fill, flops;
+  PetscBool   check = PETSC_FALSE, narrower;
   PetscMPIInt size;
 
   PetscFunctionBeginUser;
@@ -294,9 +235,20 @@ int main(int argc, char **argv)
                   "VERDICT: the band is the wrong form, its factors take %.1e operations: take -pc_type lu, or a\n"
                   "part of the band as a preconditioner, -pc_spike_bandwidth 32; -most tries nevertheless\n",
                   (double)flops));
-  else PetscCall(Decide(A, &f, fill, check, &partitions));
+  else PetscCall(Decide(A, &f, fill, check, picture[0] ? &band : NULL));
   if (picture[0]) {
-    PetscCall(Draw(picture, A, &f, narrower ? B : A, narrower ? &g : &f, partitions));
+    const char *what = band.moved ? "as factored, in another order" : "as factored";
+
+    if (!band.B) { /* not factored */
+      band.n  = f.n;
+      band.kl = narrower ? g.kl : f.kl;
+      band.ku = narrower ? g.ku : f.ku;
+      band.B  = narrower ? B : A;
+      what    = narrower ? "in the order of RCM" : "as read";
+      PetscCall(PetscObjectReference((PetscObject)band.B));
+    }
+    PetscCall(BandDraw(picture, A, f.kl, f.ku, &band, what));
+    PetscCall(BandDestroy(&band));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "picture: %s\n", picture));
   }
   PetscCall(MatDestroy(&A));
@@ -313,6 +265,11 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          args: -picture ex8.svg
+      test:
+         suffix: picture
+         args: -picture ex8.svg -pc_spike_local_partitions 4
+         filter: cat - ex8.svg | \
+           grep -o -E "(factored|order): half-bandwidths [0-9,]+|class=.(partition|spike|border)" | sort | uniq -c
       test:
          suffix: wrong
          args: -most 1000

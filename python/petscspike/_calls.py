@@ -195,6 +195,13 @@ def MatDIAGetDiagonals(mat):
     return offsets[:n.value]
 
 
+def PCSpikeGetOrdering(pc):
+    """PCSpikeGetOrdering(pc) -> (rows, columns, border, starts): index sets."""
+    sets = [ctypes.c_void_p() for _ in range(4)]
+    call("PCSpikeGetOrdering", handle_of("PC", pc), *map(ctypes.byref, sets))
+    return tuple(wrap("IS", pointer, owned=True) for pointer in sets)
+
+
 def KSPFusedGetColumns(ksp):
     """KSPFusedGetColumns(ksp) -> {"iterations": [...], "reasons": [...], "norms": [...], "together": bool}."""
     m, together = ctype("PetscInt")(), ctype("PetscBool")()
@@ -207,7 +214,7 @@ def KSPFusedGetColumns(ksp):
 
 
 BY_HAND = (MatCreateGridStencil, MatGridStencilGetStencil, MatGridStencilSetCoefficients,
-           MatGridStencilSetCoefficientVecs, MatDIAGetDiagonals, KSPFusedGetColumns)
+           MatGridStencilSetCoefficientVecs, MatDIAGetDiagonals, PCSpikeGetOrdering, KSPFusedGetColumns)
 
 
 @functools.lru_cache(maxsize=None)

@@ -240,6 +240,7 @@ PETSC_INTERN PetscErrorCode PCSpikeGetInfo_Spike(PC, PCSpikeInfo *);
 PETSC_INTERN PetscErrorCode PCSpikeChanged_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeBytes_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeComposeMethods_Private(PC, PetscBool);
+PETSC_INTERN PetscErrorCode PCSpikeComposeLayoutMethods_Private(PC, PetscBool); /* spikelayout.c */
 #define SpikeCompose(name, function) \
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
 

@@ -617,6 +617,7 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   SpikeCompose("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_Spike);
   PetscCall(PCFactoredComposeMethods_Private(pc, "PCSpike", compose));
   PetscCall(PCSpikeComposeMatchingMethods_Private(pc, compose));
+  PetscCall(PCSpikeComposeLayoutMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeBorderMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeCholeskyMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeTridiagonalMethods_Private(pc, compose));

@@ -59,6 +59,19 @@ assert len(columns["iterations"]) == len(columns["reasons"]) == len(columns["nor
 assert all(r > 0 for r in columns["reasons"]) and all(i >= 1 for i in columns["iterations"])
 assert isinstance(columns["together"], bool)
 
+# Index sets, which belong to the caller
+pc = PETSc.PC().create()
+pc.setOperators(A)
+pc.setType(petscspike.PCSPIKE)
+pc.setUp()
+rows, columns, border, starts = petscspike.PCSpikeGetOrdering(pc)
+assert rows.getSize() == columns.getSize() == n and rows.getLocalSize() == A.getLocalSize()[0]
+assert border.getSize() == petscspike.PCSpikeGetInfo(pc)["border"]
+assert starts.getSize() == petscspike.PCSpikeGetInfo(pc)["partitions"]
+assert [s.getRefCount() for s in (rows, columns, border, starts)] == [1, 1, 1, 1]
+for thing in (rows, columns, border, starts, pc):
+    thing.destroy()
+
 # PCBLOCKILU
 pc = PETSc.PC().create()
 pc.setOperators(A)
