@@ -4,7 +4,8 @@ static char help[] = "PCSPIKE with exact coupling: bands that are not dominant, 
 #include "spikecase.h"
 #include "viewtext.h"
 
-#define EXACT (PetscDefined(USE_REAL_SINGLE) ? 1000 * PETSC_MACHINE_EPSILON : (PetscReal)1e-11) /* of CheckAuto() */
+#define EXACT  (PetscDefined(USE_REAL_SINGLE) ? 1000 * PETSC_MACHINE_EPSILON : (PetscReal)1e-11) /* of CheckAuto() */
+#define DIRECT (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-5 : (PetscReal)1e-12) /* default of direct solves */
 
 /*
   Bands whose spikes do not fall off, many partitions on each rank: the operator is the inverse, as with one partition
@@ -224,6 +225,112 @@ static PetscErrorCode TestFirst(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ||b - op(A) x|| / (||A|| ||x|| + ||b||) with the infinity norm of A */
+static PetscErrorCode BackwardError(Mat A, PetscBool trans, Vec b, Vec x, PetscReal *eta)
+{
+  Vec       r;
+  PetscReal anorm, bnorm, xnorm, rnorm;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(b, &r));
+  if (trans) PetscCall(MatMultTranspose(A, x, r));
+  else PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(VecNorm(x, NORM_2, &xnorm));
+  PetscCall(VecNorm(r, NORM_2, &rnorm));
+  *eta = rnorm / (anorm * xnorm + bnorm);
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The backward error of a solve by KSPPREONLY, which must say that it succeeds */
+static PetscErrorCode Solve(KSP ksp, Mat A, PetscBool trans, PetscReal *eta, const char where[])
+{
+  Vec                b, x;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 6));
+  if (trans) PetscCall(KSPSolveTranspose(ksp, b, x));
+  else PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ends with %s", where, KSPConvergedReasons[reason]));
+  PetscCall(BackwardError(A, trans, b, x, eta));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Direct solves of bands that are not dominant: by default within the default tolerance, and where the tolerance asks
+  for it as good as those by PETSc's LU, of the whole matrix on each rank: within a factor of 10 of its backward error,
+  or of rounding
+*/
+static PetscErrorCode TestLikeLU(void)
+{
+  const PetscInt  bands[][2] = {{2, 3}, {5, 5}, {12, 9}}, parts[] = {3, 4, 8, 17};
+  const PetscReal dominances[] = {0.05, 0.1, 0.2, 0.4};
+  PetscMPIInt     size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt k = 0; k < 3 * 4 * 4; k++) {
+    const PetscInt *width = bands[k % 3], np = parts[k / 3 % 4];
+    SpikeTestBand   band = {17 * 13 * size, width[0], width[1], dominances[k / 12], SPIKE_TEST_RANDOM, 100 + k};
+    Mat             A, whole;
+    KSP             ksp, lu;
+    PC              pc;
+    PCSpikeInfo     info;
+    char            where[96];
+
+    PetscCall(PetscSNPrintf(where, sizeof(where), "K %" PetscInt_FMT ", dominance %g, %" PetscInt_FMT " partitions",
+                            PetscMax(width[0], width[1]), (double)band.dominance, np));
+    PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
+    PetscCall(MatCreate(PETSC_COMM_SELF, &whole));
+    PetscCall(MatSetSizes(whole, band.n, band.n, band.n, band.n));
+    PetscCall(MatSetType(whole, MATSEQAIJ));
+    PetscCall(MatSetUp(whole));
+    PetscCall(SpikeTestBandSet(&band, 1.0, whole));
+    PetscCall(KSPCreate(PETSC_COMM_SELF, &lu));
+    PetscCall(KSPGetPC(lu, &pc));
+    PetscCall(PCSetType(pc, PCLU));
+    PetscCall(PCFactorSetMatSolverType(pc, MATSOLVERPETSC));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCSPIKE));
+    PetscCall(PCSpikeSetType(pc, PC_SPIKE_FULL));
+    PetscCall(PCSpikeSetLocalPartitions(pc, np));
+    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
+    PetscCall(KSPSetFromOptions(ksp));
+    for (PetscInt trans = 0; trans < 2; trans++) {
+      PetscReal eta, usual, best;
+
+      PetscCall(Solve(lu, whole, (PetscBool)trans, &best, where));
+      best = 10 * PetscMax(best, PETSC_MACHINE_EPSILON);
+      PetscCall(PCSpikeSetRefinementTolerance(pc, (PetscReal)PETSC_DECIDE));
+      PetscCall(Solve(ksp, A, (PetscBool)trans, &usual, where));
+      PetscCall(
+        SpikeTestSmall(usual, DIRECT, trans ? "default backward error, transposed" : "default backward error", where));
+      PetscCall(PCSpikeSetRefinementTolerance(pc, best));
+      PetscCall(Solve(ksp, A, (PetscBool)trans, &eta, where));
+      PetscCall(SpikeTestSmall(eta, best, trans ? "backward error, transposed" : "backward error", where));
+    }
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    PetscCall(
+      SpikeTestCheck((PetscBool)(info.partitions == np * size), "%s: has %" PetscInt_FMT, where, info.partitions));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(KSPDestroy(&lu));
+    PetscCall(MatDestroy(&whole));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Factors of 16 bits: coupling is exact in each setup, though the factors are not */
 static PetscErrorCode TestHalf(void)
 {
@@ -288,6 +395,7 @@ int main(int argc, char **argv)
   PetscCall(TestNotDominant());
   PetscCall(TestAuto());
   PetscCall(TestFirst());
+  PetscCall(TestLikeLU());
   PetscCall(TestHalf());
   PetscCall(TestOneOwner());
   PetscCall(SpikeTestEnd("spike_full"));
