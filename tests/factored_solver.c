@@ -5,6 +5,7 @@ static char
 
 #include <petsc/private/matimpl.h>
 #include "spiketest.h"
+#include "viewtext.h"
 
 #define TOL (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)2e-4 : (PetscReal)1e-11)
 
@@ -321,6 +322,27 @@ static PetscErrorCode TestCoupled(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the view of the factors counts results that stand above the tolerance */
+static PetscErrorCode CheckStands(Mat F, PetscInt stands, const char where[])
+{
+  PC   pc;
+  char text[8192], line[128] = "", *at;
+  int  found = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatSpikeGetPC(F, &pc));
+  PetscCall(ViewText(pc, sizeof(text), text));
+  PetscCall(PetscStrstr(text, "results of these that stand, with a backward error up to ", &at));
+  if (at) {
+    PetscCall(PetscStrncpy(line, at, sizeof(line)));
+    PetscCall(PetscStrstr(line, ": ", &at));
+    if (at) (void)sscanf(at, ": %d", &found);
+  }
+  PetscCall(
+    SpikeTestCheck((PetscBool)(found == stands), "%s: %d results stand, not %" PetscInt_FMT, where, found, stands));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A zero pivot, boosted where that is asked for; NaN; other values and another pattern after it */
 static PetscErrorCode TestFailures(void)
 {
@@ -411,6 +433,7 @@ static PetscErrorCode TestFailures(void)
   PetscCall(KSPSolve(ksp, b, x)); /* KSPPREONLY asks a factorization only whether it failed */
   PetscCall(VecNorm(x, NORM_2, &norm));
   PetscCall(SpikeTestCheck(PetscIsInfOrNanReal(norm), "singular, shift: a result of norm %g", (double)norm));
+  PetscCall(CheckStands(F, 0, "singular, shift"));
   PetscCall(MatCopy(keep, A, SAME_NONZERO_PATTERN));
   PetscCall(PCFactorSetShiftAmount(pc, 100.0 * PETSC_MACHINE_EPSILON));
   PetscCall(CheckReason(ksp, b, x, KSP_CONVERGED_ITS, PC_NOERROR, "regular again"));
@@ -459,6 +482,49 @@ static PetscErrorCode TestInexact(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A tolerance that no solve reaches: the results stand, because they are good to the square root of the machine epsilon,
+  and the view says so
+*/
+static PetscErrorCode TestStands(void)
+{
+  Mat           A, F;
+  Vec           b, x;
+  MatFactorInfo how;
+  PC            pc;
+  PCSpikeInfo   info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, "-s_pc_spike_type full -s_pc_spike_refinement_tol 1e-30"));
+  PetscCall(BandMat(MATAIJ, PETSC_FALSE, 2, 80, &A));
+  PetscCall(MatSetOptionsPrefixFactor(A, "s_"));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 81));
+  PetscCall(MatGetFactor(A, MATSOLVERSPIKE, MAT_FACTOR_LU, &F));
+  PetscCall(MatSpikeGetPC(F, &pc));
+  PetscCall(MatFactorInfoInitialize(&how));
+  PetscCall(MatLUFactorSymbolic(F, A, NULL, NULL, &how));
+  for (PetscInt k = 0; k < 2; k++) {
+    if (k) PetscCall(MatScale(A, 3.0));
+    PetscCall(MatLUFactorNumeric(F, A, &how));
+    PetscCall(CheckStands(F, 0, "before a solve"));
+    PetscCall(MatSolve(F, b, x));
+    PetscCall(CheckResidual(A, PETSC_FALSE, b, x, "a result that stands"));
+    PetscCall(MatSolveTranspose(F, b, x));
+    PetscCall(CheckResidual(A, PETSC_TRUE, b, x, "a transposed result that stands"));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    PetscCall(SpikeTestCheck((PetscBool)(info.solves == 2 && info.unsolved == 2),
+                             "tolerance 1e-30: %" PetscInt_FMT " of %" PetscInt_FMT " solves do not reach it",
+                             info.unsolved, info.solves));
+    PetscCall(CheckStands(F, 2, "after two solves"));
+  }
+  PetscCall(MatDestroy(&F));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The solver is named: PCLU of one process stays PETSc's */
 static PetscErrorCode TestNotTaken(void)
 {
@@ -496,6 +562,7 @@ int main(int argc, char **argv)
   PetscCall(TestCoupled());
   PetscCall(TestFailures());
   PetscCall(TestInexact());
+  PetscCall(TestStands());
   PetscCall(TestNotTaken());
   PetscCall(SpikeTestEnd("factored_solver"));
   PetscCall(PetscFinalize());
