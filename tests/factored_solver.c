@@ -5,6 +5,7 @@ static char
 
 #include <petsc/private/matimpl.h>
 #include "spiketest.h"
+#include "viewtext.h"
 
 #define TOL (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)2e-4 : (PetscReal)1e-11)
 
@@ -196,6 +197,41 @@ static PetscErrorCode TestTypes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A band far from dominant, of scalar half-bandwidths 5 and 5, symmetric or not, as a matrix of any type and block size
+*/
+static PetscErrorCode WeakMat(MatType type, PetscInt bs, PetscBool symmetric, Mat *A)
+{
+  const PetscInt N = bs * ((400 + bs - 1) / bs), width = 5, seed = 70;
+  PetscInt       start, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetBlockSize(*A, bs));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, N, N));
+  PetscCall(SpikeTestSetMatType(*A, type));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatSetOption(*A, MAT_IGNORE_LOWER_TRIANGULAR, PETSC_TRUE));
+  PetscCall(MatGetOwnershipRange(*A, &start, &end));
+  for (PetscInt i = start; i < end; i++) {
+    PetscReal sum = 0.0;
+
+    for (PetscInt j = PetscMax(0, i - width); j <= PetscMin(N - 1, i + width); j++) {
+      const PetscScalar v = symmetric ? SpikeTestScalar(seed, PetscMin(i, j), PetscMax(i, j))
+                                      : SpikeTestScalar(seed, i, j);
+
+      if (i == j) continue;
+      sum += PetscAbsScalar(v);
+      PetscCall(MatSetValue(*A, i, j, v, INSERT_VALUES));
+    }
+    PetscCall(MatSetValue(*A, i, i, (SpikeTestUniform(seed, i, -1) > 0.0 ? 0.4 : -0.4) * sum, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  if (symmetric) PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Create(Mat A, const char prefix[], KSP *ksp, PC *pc)
 {
   PetscFunctionBegin;
@@ -227,6 +263,83 @@ static PetscErrorCode CheckReason(KSP ksp, Vec b, Vec x, KSPConvergedReason expe
   PetscCall(SpikeTestCheck((PetscBool)(why == failed), "%s: failed reason %s", where, PCFailedReasons[why]));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   if (reason > 0) PetscCall(CheckResidual(A, PETSC_FALSE, b, x, where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Several partitions of each rank, coupled exactly: of values far from dominant, of blocks, transposed, many columns */
+static PetscErrorCode TestCoupled(void)
+{
+  const MatType  types[] = {MATAIJ, MATBAIJ, MATSBAIJ};
+  const PetscInt parts   = 4;
+  PetscMPIInt    size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsInsertString(NULL, "-c_pc_spike_local_partitions 4 -c_pc_spike_type full"));
+  for (PetscInt t = 0; t < 3; t++) {
+    for (PetscInt cholesky = 0; cholesky < 2; cholesky++) {
+      const MatFactorType ftype = cholesky ? MAT_FACTOR_CHOLESKY : MAT_FACTOR_LU;
+      Mat                 A, F;
+      Vec                 b, x;
+      KSP                 ksp;
+      MatFactorInfo       how;
+      PC                  pc;
+      PCSpikeInfo         info;
+
+      PetscCall(WeakMat(types[t], t ? 3 : 1, (PetscBool)(cholesky || t == 2), &A));
+      PetscCall(MatSetOptionsPrefixFactor(A, "c_"));
+      PetscCall(MatGetFactor(A, MATSOLVERSPIKE, ftype, &F));
+      PetscCall(MatFactorInfoInitialize(&how));
+      if (cholesky) PetscCall(MatCholeskyFactorSymbolic(F, A, NULL, &how));
+      else PetscCall(MatLUFactorSymbolic(F, A, NULL, NULL, &how));
+      for (PetscInt k = 0; k < 2; k++) {
+        if (k) PetscCall(MatScale(A, 2.0));
+        if (cholesky) PetscCall(MatCholeskyFactorNumeric(F, A, &how));
+        else PetscCall(MatLUFactorNumeric(F, A, &how));
+        PetscCall(CheckFactor(A, F, types[t]));
+        PetscCall(MatSpikeGetPC(F, &pc));
+        PetscCall(PCSpikeGetInfo(pc, &info));
+        PetscCall(SpikeTestCheck((PetscBool)(info.type == PC_SPIKE_FULL && info.partitions == parts * size),
+                                 "%s: %s, %" PetscInt_FMT " partitions", types[t], PCSpikeTypes[info.type],
+                                 info.partitions));
+        PetscCall(SpikeTestCheck((PetscBool)(info.solves == 6 && !info.unsolved && info.refills == k),
+                                 "%s: %" PetscInt_FMT " solves, %" PetscInt_FMT " of them not to the tolerance",
+                                 types[t], info.solves, info.unsolved));
+      }
+      PetscCall(MatDestroy(&F));
+      if (!cholesky) {
+        PetscCall(MatCreateVecs(A, &x, &b));
+        PetscCall(SpikeTestSetRandom(b, 71));
+        PetscCall(Create(A, "c_", &ksp, &pc));
+        PetscCall(CheckReason(ksp, b, x, KSP_CONVERGED_ITS, PC_NOERROR, types[t]));
+        PetscCall(KSPDestroy(&ksp));
+        PetscCall(VecDestroy(&b));
+        PetscCall(VecDestroy(&x));
+      }
+      PetscCall(MatDestroy(&A));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the view of the factors counts results that stand above the tolerance */
+static PetscErrorCode CheckStands(Mat F, PetscInt stands, const char where[])
+{
+  PC   pc;
+  char text[8192], line[128] = "", *at;
+  int  found = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatSpikeGetPC(F, &pc));
+  PetscCall(ViewText(pc, sizeof(text), text));
+  PetscCall(PetscStrstr(text, "results of these that stand, with a backward error up to ", &at));
+  if (at) {
+    PetscCall(PetscStrncpy(line, at, sizeof(line)));
+    PetscCall(PetscStrstr(line, ": ", &at));
+    if (at) (void)sscanf(at, ": %d", &found);
+  }
+  PetscCall(
+    SpikeTestCheck((PetscBool)(found == stands), "%s: %d results stand, not %" PetscInt_FMT, where, found, stands));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -320,6 +433,7 @@ static PetscErrorCode TestFailures(void)
   PetscCall(KSPSolve(ksp, b, x)); /* KSPPREONLY asks a factorization only whether it failed */
   PetscCall(VecNorm(x, NORM_2, &norm));
   PetscCall(SpikeTestCheck(PetscIsInfOrNanReal(norm), "singular, shift: a result of norm %g", (double)norm));
+  PetscCall(CheckStands(F, 0, "singular, shift"));
   PetscCall(MatCopy(keep, A, SAME_NONZERO_PATTERN));
   PetscCall(PCFactorSetShiftAmount(pc, 100.0 * PETSC_MACHINE_EPSILON));
   PetscCall(CheckReason(ksp, b, x, KSP_CONVERGED_ITS, PC_NOERROR, "regular again"));
@@ -368,6 +482,49 @@ static PetscErrorCode TestInexact(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A tolerance that no solve reaches: the results stand, because they are good to the square root of the machine epsilon,
+  and the view says so
+*/
+static PetscErrorCode TestStands(void)
+{
+  Mat           A, F;
+  Vec           b, x;
+  MatFactorInfo how;
+  PC            pc;
+  PCSpikeInfo   info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, "-s_pc_spike_type full -s_pc_spike_refinement_tol 1e-30"));
+  PetscCall(BandMat(MATAIJ, PETSC_FALSE, 2, 80, &A));
+  PetscCall(MatSetOptionsPrefixFactor(A, "s_"));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 81));
+  PetscCall(MatGetFactor(A, MATSOLVERSPIKE, MAT_FACTOR_LU, &F));
+  PetscCall(MatSpikeGetPC(F, &pc));
+  PetscCall(MatFactorInfoInitialize(&how));
+  PetscCall(MatLUFactorSymbolic(F, A, NULL, NULL, &how));
+  for (PetscInt k = 0; k < 2; k++) {
+    if (k) PetscCall(MatScale(A, 3.0));
+    PetscCall(MatLUFactorNumeric(F, A, &how));
+    PetscCall(CheckStands(F, 0, "before a solve"));
+    PetscCall(MatSolve(F, b, x));
+    PetscCall(CheckResidual(A, PETSC_FALSE, b, x, "a result that stands"));
+    PetscCall(MatSolveTranspose(F, b, x));
+    PetscCall(CheckResidual(A, PETSC_TRUE, b, x, "a transposed result that stands"));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    PetscCall(SpikeTestCheck((PetscBool)(info.solves == 2 && info.unsolved == 2),
+                             "tolerance 1e-30: %" PetscInt_FMT " of %" PetscInt_FMT " solves do not reach it",
+                             info.unsolved, info.solves));
+    PetscCall(CheckStands(F, 2, "after two solves"));
+  }
+  PetscCall(MatDestroy(&F));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The solver is named: PCLU of one process stays PETSc's */
 static PetscErrorCode TestNotTaken(void)
 {
@@ -402,8 +559,10 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestTypes());
+  PetscCall(TestCoupled());
   PetscCall(TestFailures());
   PetscCall(TestInexact());
+  PetscCall(TestStands());
   PetscCall(TestNotTaken());
   PetscCall(SpikeTestEnd("factored_solver"));
   PetscCall(PetscFinalize());

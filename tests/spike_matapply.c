@@ -194,18 +194,25 @@ static PetscErrorCode TestComputeOperator(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPMatSolve() and its transpose: the true residual of each column */
+/*
+  KSPMatSolve() and its transpose: the true residual of each column. KSPPREONLY does not check columns by itself, and
+  where several partitions couple it is PCSpikeSetDirect() that checks and refines them.
+*/
 static PetscErrorCode TestMatSolve(void)
 {
-  SpikeTestBand band    = {90, 2, 3, 1.05, SPIKE_TEST_RANDOM, 4};
-  const char   *types[] = {KSPPREONLY, KSPGMRES};
-  PetscMPIInt   size;
-  Mat           A;
+  SpikeTestBand   bands[]  = {{90, 2, 3, 1.05, SPIKE_TEST_RANDOM, 4},
+                              {90, 2, 3, 1.05, SPIKE_TEST_RANDOM, 4},
+                              {90, 2, 3, 0.1, SPIKE_TEST_RANDOM, 4}};
+  const char     *types[]  = {KSPPREONLY, KSPGMRES, KSPPREONLY};
+  const PetscBool direct[] = {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE};
+  PetscMPIInt     size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
-  for (PetscInt t = size > 1 ? 1 : 0; t < 2; t++) {
+  for (PetscInt t = size > 1 ? 1 : 0; t < 3; t++) {
+    Mat A;
+
+    PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &bands[t], PETSC_DECIDE, MATAIJ, &A));
     for (PetscInt trans = 0; trans < 2; trans++) {
       const PetscReal    rtol = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-9;
       KSP                ksp;
@@ -220,6 +227,10 @@ static PetscErrorCode TestMatSolve(void)
       PetscCall(KSPSetTolerances(ksp, rtol, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
       PetscCall(KSPGetPC(ksp, &pc));
       PetscCall(PCSetType(pc, PCSPIKE));
+      if (direct[t]) {
+        PetscCall(PCSpikeSetLocalPartitions(pc, 4));
+        PetscCall(PCSpikeSetDirect(pc, PETSC_BOOL3_TRUE));
+      }
       PetscCall(DenseCreate(A, 19, 0, &X));
       PetscCall(DenseCreate(A, 19, 0, &B));
       PetscCall(DenseSetRandom(B, 6));
@@ -235,13 +246,23 @@ static PetscErrorCode TestMatSolve(void)
       PetscCall(MatGetColumnNorms(B, NORM_2, normsb));
       for (PetscInt j = 0; j < 19; j++)
         PetscCall(SpikeTestSmall(norms[j], 10.0 * rtol * normsb[j], "residual of a column of KSPMatSolve", types[t]));
+      if (direct[t]) {
+        PCSpikeInfo info;
+
+        PetscCall(PCSpikeGetInfo(pc, &info));
+        PetscCall(SpikeTestCheck((PetscBool)(info.partitions == 4 * size && info.type == PC_SPIKE_FULL),
+                                 "%" PetscInt_FMT " partitions, %s", info.partitions, PCSpikeTypes[info.type]));
+        PetscCall(SpikeTestCheck((PetscBool)(info.solves == 1 && !info.unsolved),
+                                 "%" PetscInt_FMT " solves checked, %" PetscInt_FMT " not to the tolerance",
+                                 info.solves, info.unsolved));
+      }
       PetscCall(MatDestroy(&R));
       PetscCall(MatDestroy(&X));
       PetscCall(MatDestroy(&B));
       PetscCall(KSPDestroy(&ksp));
     }
+    PetscCall(MatDestroy(&A));
   }
-  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

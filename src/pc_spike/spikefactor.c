@@ -42,9 +42,9 @@ typedef struct {
 
   Each solve is checked and refined as `PCSpikeSetDirect()` says; -pc_spike_max_refinements 0 leaves that out. The
   factorization fails where a trial shows that solves do not reach the tolerance. Of a solve that does not reach it the
-  result stands, up to a backward error that is the square root of the machine epsilon; above it the result is marked,
-  as by a failed factorization. The factors keep a reference to the matrix. When its values change after the
-  factorization, solves are those of the old values, and are not checked.
+  result stands, up to a backward error that is the square root of the machine epsilon, and the view of the factors
+  counts it; above it the result is marked, as by a failed factorization. The factors keep a reference to the matrix.
+  When its values change after the factorization, solves are those of the old values, and are not checked.
 
   An infinity or a NaN in the matrix, and solves that fail in the trial, are a `MAT_FACTOR_NUMERIC_ZEROPIVOT` too,
   because after a `MAT_FACTOR_OTHER` `PCLU` never factors that matrix again. -info :pc prints what it was. After a
@@ -136,9 +136,14 @@ static PetscErrorCode MatSpikeSolved_Private(Mat F, PetscInt unsolved, PetscBool
   MatSpike       *f  = (MatSpike *)F->data;
   PC              pc = f->pc;
   const PC_Spike *s  = (const PC_Spike *)pc->data;
+  PetscBool       stands;
 
   PetscFunctionBegin;
-  *bad = (PetscBool)(s->info.unsolved > unsolved && !(s->info.backward_error <= PetscSqrtReal(PETSC_MACHINE_EPSILON)));
+  *bad = PETSC_FALSE;
+  if (s->info.unsolved > unsolved) {
+    PetscCall(PCSpikeRefineStands_Private(pc, &stands));
+    *bad = (PetscBool)!stands;
+  }
   PetscCheck(!*bad || !f->raises, PetscObjectComm((PetscObject)F), PETSC_ERR_NOT_CONVERGED, "%s",
              s->refused ? s->failtext : "The backward error of a solve with boosted pivots is large");
   PetscCall(PCSpikeRefineRestore_Private(pc, NULL));

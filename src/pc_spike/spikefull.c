@@ -290,7 +290,7 @@ PetscReal PCSpikeDecay_Private(const PC_Spike *s)
 #define SPIKE_TRUNCATE      1e4
 #define SPIKE_TRUNCATE_MOST 1e-3
 
-static PetscReal PCSpikeMayNeglect_Private(const PC_Spike *s)
+PetscReal PCSpikeMayNeglect_Private(const PC_Spike *s)
 {
   const PetscReal epsilon = SpikePrecisionEpsilon(s->band.precision);
 

@@ -266,6 +266,7 @@ PETSC_INTERN PetscErrorCode PCSpikeFullSetUp_Private(PC, SpikePivot *);
 PETSC_INTERN PetscErrorCode PCSpikeFullSolve_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
                                                      PetscScalar *, PetscCount);
 PETSC_INTERN PetscReal      PCSpikeDecay_Private(const PC_Spike *);
+PETSC_INTERN PetscReal      PCSpikeMayNeglect_Private(const PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeChooseCoupling_Private(PC, const SpikePivot *, SpikePivot *);
 PETSC_INTERN PetscErrorCode PCSpikeSegmentsDestroy_Private(PC);
 PETSC_INTERN PetscReal      PCSpikeSegmentsBytes_Private(PC);

@@ -43,6 +43,7 @@ PetscErrorCode PCSpikeRefineBegin_Private(PC pc)
 
   PetscFunctionBegin;
   s->refine.measured     = PETSC_FALSE;
+  s->refine.stands       = 0;
   s->info.solves         = 0;
   s->info.refinements    = 0;
   s->info.unsolved       = 0;
@@ -334,6 +335,26 @@ PetscErrorCode PCSpikeRefineVerify_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MATSOLVERSPIKE: whether the result of the last solve, whose backward error is above the tolerance, is good enough to
+  be handed out: up to the square root of the machine epsilon
+*/
+PetscErrorCode PCSpikeRefineStands_Private(PC pc, PetscBool *stands)
+{
+  PC_Spike       *s    = (PC_Spike *)pc->data;
+  const PetscReal most = PetscSqrtReal(PETSC_MACHINE_EPSILON);
+
+  PetscFunctionBegin;
+  *stands = (PetscBool)(s->info.backward_error <= most);
+  if (!*stands) PetscFunctionReturn(PETSC_SUCCESS);
+  s->refine.stands++;
+  PetscCall(PetscInfo(pc,
+                      "The result of a solve stands, though its backward error %g is above the tolerance %g: it is at "
+                      "most %.1e\n",
+                      (double)s->info.backward_error, (double)PCSpikeRefineTolerance_Private(s), (double)most));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A failure of one solve ends here */
 PetscErrorCode PCSpikeRefineRestore_Private(PC pc, PetscBool *restored)
 {
@@ -423,6 +444,11 @@ PetscErrorCode PCSpikeRefineView_Private(PC pc, const PCSpikeInfo *info, PetscVi
   if (info->unsolved)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  solves with a backward error above %g: %" PetscInt_FMT "\n",
                                      (double)PCSpikeRefineTolerance_Private(s), info->unsolved));
+  if (s->refine.stands)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  results of these that stand, with a backward error up to %.1e: %" PetscInt_FMT
+                                     "\n",
+                                     (double)PetscSqrtReal(PETSC_MACHINE_EPSILON), s->refine.stands));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,6 +15,7 @@ typedef struct {
   PetscBool armed;    /* inside of a solve by KSPPREONLY that is no part of another solver                     */
   PetscBool solving;  /* inside of KSPSolve()                                                                   */
   PetscBool measured; /* info.inverse_error and info.growth are those of the present factors                   */
+  PetscInt  stands;   /* of info.unsolved, those whose results MATSOLVERSPIKE hands out                        */
 
   /* work vectors of the type that Pmat has; x and b for vectors of another type and for estimates; probe: random */
   Vec r, d, x, b, probe;
@@ -27,6 +28,7 @@ PETSC_INTERN PetscErrorCode PCSpikeRefineBegin_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineVerify_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineView_Private(PC, const PCSpikeInfo *, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeRefineRestore_Private(PC, PetscBool *restored);
+PETSC_INTERN PetscErrorCode PCSpikeRefineStands_Private(PC, PetscBool *stands);
 PETSC_INTERN PetscErrorCode PCSpikeRefineWhole_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineVec_Private(PC, PetscBool trans, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode PCSpikeRefineMat_Private(PC, PetscBool trans, Mat B, Mat X);

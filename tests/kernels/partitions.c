@@ -169,6 +169,97 @@ static PetscBool Full(const SpikeShape *s)
   return (PetscBool)(!full || SpikePartitionsChooseAuto(s, &full) > 1);
 }
 
+/*
+  Where truncation is chosen, spikes are expected to fall over a partition to what it may leave out, whatever that is
+*/
+static PetscBool Neglect(const SpikeShape *s)
+{
+  const PetscReal fractions[] = {0.08, 1e-3, 1e-4, 1e-6, 1e-8};
+  SpikeShape      c           = *s;
+  PetscBool       full;
+
+  for (size_t k = 0; k < Count(fractions); k++) {
+    PetscInt np, far;
+
+    c.neglect = fractions[k];
+    np        = SpikePartitionsChooseAuto(&c, &full);
+    if (np < 1) return PETSC_FALSE;
+    far = s->n / np + 1 - PetscMax(PetscMax(s->kl, s->ku), 1); /* rows from one end of a spike to the other */
+    if (np > 1 && !full && s->falloff * PetscMax(far, 0) > PetscLogReal(fractions[k])) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+/* What PCSPIKE lets truncation leave out with a window tolerance and a precision */
+static PetscErrorCode MayNeglect(PetscReal window, PetscSpikePrecision precision, PetscReal *neglect)
+{
+  Mat A;
+  PC  pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateConstantDiagonal(PETSC_COMM_SELF, 4, 4, 4, 4, 2.0, &A));
+  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  if (window > 0) PetscCall(PCSpikeSetWindowTolerance(pc, window));
+  PetscCall(PCSpikeSetPrecision(pc, precision));
+  PetscCall(PCSetUp(pc));
+  *neglect = PCSpikeMayNeglect_Private((const PC_Spike *)pc->data);
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Window tolerance and precision move the line between truncated and full SPIKE; by default it is where it was fitted
+*/
+static PetscErrorCode TestNeglect(void)
+{
+  const PetscSpikePrecision most = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
+                                                                 : PETSC_SPIKE_PRECISION_DOUBLE;
+  const struct {
+    PetscReal falloff;
+    PetscInt  np;
+    PetscBool full;
+  } fitted[]   = {{-0.0019, 256, PETSC_TRUE},
+                  {-0.0025, 53, PETSC_FALSE},
+                  {-0.005, 104, PETSC_FALSE},
+                  {-0.0071, 132, PETSC_FALSE}};
+  SpikeShape s = {200000, 50, 50, 8, 132, 0, (PetscReal)1e-4, {1, 1, 1}};
+  PetscReal  usual, tight, coarse;
+  PetscBool  ok = PETSC_TRUE, full;
+  PetscInt   np;
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < Count(fitted); k++) {
+    s.falloff = fitted[k].falloff;
+    np        = SpikePartitionsChooseAuto(&s, &full);
+    if (np != fitted[k].np || full != fitted[k].full) ok = PETSC_FALSE;
+  }
+  PetscCall(MayNeglect(-1, most, &usual));
+  PetscCall(MayNeglect((PetscReal)1e-12, most, &tight));
+  PetscCall(MayNeglect(-1, PETSC_SPIKE_PRECISION_BF16, &coarse));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "# may be neglected: %g, with window tolerance 1e-12 %g, with bf16 %g\n",
+                        (double)usual, (double)tight, (double)coarse));
+  if (!PetscDefined(USE_REAL_SINGLE) && PetscAbsReal(usual - (PetscReal)1e-4) > (PetscReal)1e-10) ok = PETSC_FALSE;
+  if (!PetscDefined(USE_REAL_SINGLE) && PetscAbsReal(tight - (PetscReal)1e-8) > (PetscReal)1e-14) ok = PETSC_FALSE;
+  if (!(tight <= usual && coarse > (PetscReal)0.01 && coarse < 1)) ok = PETSC_FALSE;
+  s.falloff = (PetscReal)-0.0071; /* 132 partitions of 1515 rows: exp(-10.4) */
+  s.neglect = (PetscReal)1e-8;
+  np        = SpikePartitionsChooseAuto(&s, &full);
+  if (!full && np > 76) ok = PETSC_FALSE; /* of 2600 rows at least */
+  s.falloff = (PetscReal)-0.0025;
+  s.neglect = coarse;
+  np        = SpikePartitionsChooseAuto(&s, &full);
+  if (full || np <= 53) ok = PETSC_FALSE;
+  ntests++;
+  nfailed += !ok;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%sok %d - window tolerance and precision say what truncation may neglect\n",
+                        ok ? "" : "not ", ntests));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What is kept is found again, under its own name only; folders and files that are none do no harm */
 static PetscErrorCode TestFile(void)
 {
@@ -307,7 +398,8 @@ static PetscErrorCode TestFalloff(void)
 
 int main(int argc, char **argv)
 {
-  PetscBool (*const topics[])(const SpikeShape *) = {Bounds, Monotone, Best, Filled, Iterations, Decay, Paces, Full};
+  PetscBool (*const topics[])(const SpikeShape *) = {Bounds, Monotone, Best, Filled, Iterations,
+                                                     Decay,  Paces,    Full, Neglect};
   const char *const names[]                       = {"no partition is shorter than 4 K rows, nor than 64",
                                                      "times are finite and grow with the work",
                                                      "no other number is better by more than a tenth, by the model",
@@ -315,13 +407,14 @@ int main(int argc, char **argv)
                                                      "iterations grow with the partitions and slower spikes",
                                                      "slower spikes never get more partitions, unknown ones one",
                                                      "a slower device takes longer, and gets the same partitions",
-                                                     "full SPIKE has no better number of partitions either"};
+                                                     "full SPIKE has no better number of partitions either",
+                                                     "truncation neglects no more than it may"};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   for (size_t t = 0; t < Count(topics); t++) {
     PetscBool  ok   = PETSC_TRUE;
-    SpikeShape last = {0, 0, 0, 0, 0, 0, {0, 0, 0}};
+    SpikeShape last = {0, 0, 0, 0, 0, 0, 0, {0, 0, 0}};
 
     for (size_t k = 0; k < Count(rows) * Count(widths) * Count(devices) * Count(falloffs) * 2; k++) {
       size_t     i = k;
@@ -337,6 +430,7 @@ int main(int argc, char **argv)
       s.falloff = falloffs[i % Count(falloffs)];
       i /= Count(falloffs);
       s.bytes       = i ? 8 : 4;
+      s.neglect     = (PetscReal)1e-4;
       s.pace.launch = s.pace.memory = s.pace.step = 1;
       if (!(*topics[t])(&s)) {
         ok   = PETSC_FALSE;
@@ -346,6 +440,7 @@ int main(int argc, char **argv)
     PetscCall(Report(ok, names[t], &last));
   }
   PetscCall(PetscSpikeInitializePackage());
+  PetscCall(TestNeglect());
   PetscCall(TestFalloff());
   PetscCall(TestFile());
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "1..%d\n", ntests));

@@ -244,11 +244,11 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
 }
 
 static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision precision,
-                                     PetscReal falloff, PCSpikeType type, PetscBool *full)
+                                     PetscReal falloff, PetscReal neglect, PCSpikeType type, PetscBool *full)
 {
   const PetscInt     bytes = (PetscInt)(SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal)));
   const SpikeDevice *gpu;
-  SpikeShape         shape = {n, kl, ku, bytes, 0, falloff, {1, 1, 1}};
+  SpikeShape         shape = {n, kl, ku, bytes, 0, falloff, neglect, {1, 1, 1}};
 
   *full = (PetscBool)(type == PC_SPIKE_FULL);
   /* the kernels of tridiagonal.h make pieces of their own */

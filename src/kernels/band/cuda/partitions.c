@@ -253,7 +253,15 @@ PetscInt SpikePartitionsChooseFull(const SpikeShape *s)
   return FillTiles(s, best);
 }
 
-#define SPIKE_PARTITIONS_SMALL 9.3 /* exp(-9.3): what truncation may neglect, as spikesetup.c has it */
+/*
+  Natural logarithm of the factor by which spikes must be expected to fall before truncation: -log(neglect) and 0.09
+  more, because the setup that follows measures the spikes and does not truncate where less than that is reached.
+  exp(-9.3) for 1e-4, which is the fraction of the default window tolerance.
+*/
+static PetscReal Fall(const SpikeShape *s)
+{
+  return (PetscReal)9.3 + PetscLogReal((PetscReal)1e-4 / s->neglect);
+}
 
 /*
   Truncated where the spikes are expected to fall far enough, from one end of a partition to the other, which are
@@ -261,8 +269,7 @@ PetscInt SpikePartitionsChooseFull(const SpikeShape *s)
 */
 PetscInt SpikePartitionsChooseAuto(const SpikeShape *s, PetscBool *full)
 {
-  const PetscReal rows = s->falloff < 0 ? (PetscReal)SPIKE_PARTITIONS_SMALL / -s->falloff + (PetscReal)HalfBandwidth(s)
-                                        : PETSC_MAX_REAL;
+  const PetscReal rows = s->falloff < 0 ? Fall(s) / -s->falloff + (PetscReal)HalfBandwidth(s) : PETSC_MAX_REAL;
   const PetscInt  few = (PetscInt)((PetscReal)s->n / rows), np = s->falloff < 0 ? SpikePartitionsChoose(s) : 0,
                  coupled = SpikePartitionsChooseFull(s);
   SpikeTimes t, c;

@@ -22,6 +22,8 @@ typedef struct {
   PetscInt multiprocessors;
   /* natural logarithm of the factor by which spikes fall a row, as expected; 0 where unknown    */
   PetscReal falloff;
+  /* fraction of a tip that truncation may leave out, where the coupling is open                 */
+  PetscReal neglect;
   SpikePace pace;
 } SpikeShape;
 
