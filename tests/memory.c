@@ -6,145 +6,112 @@ static char
   -only NAME    cases with this in their names\n\n";
 
 #define _GNU_SOURCE
-#include "spiketest.h"
-#include "guard.h"
+#include "memorycase.h"
+#include "viewtext.h"
 #include <dlfcn.h>
-
-typedef struct {
-  const char *name;
-  PetscInt    n, kl, ku;
-  PetscReal   dominance;
-  PetscBool   diagonals; /* MATDIA in place of AIJ */
-  const char *options;
-  PetscInt    rhs; /* 0: KSPSolve(), else the columns of KSPMatSolve() */
-} Case;
+#include <unistd.h>
 
 static const Case cases[] = {
-  {"spike band", 300, 5, 4, 1.5, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 3", 0},
-  {"spike wide", 400, 40, 40, 1.1, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 3", 0},
-  {"spike full", 400, 6, 5, 0.1, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 4 -pc_spike_type full", 3},
-  {"spike, one", 200, 9, 9, 1.5, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 1", 3},
-  {"spike pivoting", 200, 1, 1, 1.2, PETSC_FALSE, "-pc_type spike -pc_spike_pivoting -pc_spike_type block", 0},
-  {"spike pivoting, band", 300, 6, 5, 0.1, PETSC_FALSE,
-   "-pc_type spike -pc_spike_pivoting -pc_spike_local_partitions 3 -pc_spike_type full", 3},
-  {"spike batch", 300, 3, 2, 1.5, PETSC_FALSE, "-pc_type spike -pc_spike_batch_type always -pc_spike_type block", 3},
-  {"spike, reordered", 200, 3, 3, 1.5, PETSC_FALSE,
-   "-pc_type spike -pc_factor_mat_ordering_type rcm -pc_spike_mat_ordering_type rcm", 0},
-  {"spike, diagonals", 300, 3, 3, 1.5, PETSC_TRUE, "-pc_type spike -pc_spike_local_partitions 2", 0},
-  {"tridiagonal", 999, 1, 1, 1.5, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 1", 0},
-  {"blockilu", 240, 4, 4, 1.5, PETSC_FALSE, "-pc_type blockilu -pc_blockilu_bs 4", 3},
-  {"blockilu, tasks", 240, 2, 2, 1.5, PETSC_FALSE,
-   "-pc_type blockilu -pc_blockilu_bs 2 -pc_blockilu_local_subdomains 5", 0},
-  {"no pc", 300, 3, 3, 1.5, PETSC_FALSE, "-pc_type none", 0},
-  {"no pc, diagonals", 300, 3, 3, 1.5, PETSC_TRUE, "-pc_type none", 0},
-  {"jacobi, columns", 300, 3, 3, 1.5, PETSC_FALSE, "-pc_type jacobi", 4},
-  {"diagonals, rhs", 300, 3, 3, 1.5, PETSC_TRUE, "-pc_type jacobi", 4},
+  {"spike band", 300, 5, 4, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 3", 0, NULL},
+  {"spike wide", 400, 40, 40, 1.1, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 3", 0, NULL},
+  {"spike full", 400, 6, 5, 0.1, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 4 -pc_spike_type full",
+   3, NULL},
+  {"spike, one", 200, 9, 9, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 1", 3, NULL},
+  {"spike pivoting", 200, 1, 1, 1.2, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_pivoting -pc_spike_type block", 0,
+   NULL},
+  {"spike pivoting, band", 300, 6, 5, 0.1, BAND, PETSC_FALSE,
+   "-pc_type spike -pc_spike_pivoting -pc_spike_local_partitions 3 -pc_spike_type full", 3, NULL},
+  {"spike batch", 300, 3, 2, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_batch_type always -pc_spike_type block",
+   3, NULL},
+  {"spike, reordered", 200, 3, 3, 1.5, BAND, PETSC_FALSE,
+   "-pc_type spike -pc_factor_mat_ordering_type rcm -pc_spike_mat_ordering_type rcm", 0, NULL},
+  {"spike, diagonals", 300, 3, 3, 1.5, BAND, PETSC_TRUE, "-pc_type spike -pc_spike_local_partitions 2", 0, NULL},
+  {"tridiagonal", 999, 1, 1, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 1", 0, NULL},
+  {"blockilu", 240, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type blockilu -pc_blockilu_bs 4", 3, NULL},
+  {"blockilu, tasks", 240, 2, 2, 1.5, BAND, PETSC_FALSE,
+   "-pc_type blockilu -pc_blockilu_bs 2 -pc_blockilu_local_subdomains 5", 0, NULL},
+  {"no pc", 300, 3, 3, 1.5, BAND, PETSC_FALSE, "-pc_type none", 0, NULL},
+  {"no pc, diagonals", 300, 3, 3, 1.5, BAND, PETSC_TRUE, "-pc_type none", 0, NULL},
+  {"jacobi, columns", 300, 3, 3, 1.5, BAND, PETSC_FALSE, "-pc_type jacobi", 4, NULL},
+  {"diagonals, rhs", 300, 3, 3, 1.5, BAND, PETSC_TRUE, "-pc_type jacobi", 4, NULL},
+  {"cgfused", 300, 3, 3, 1.5, HERMITIAN, PETSC_FALSE, "-ksp_type cgfused -pc_type jacobi", 0, NULL},
+  {"cgfused, columns", 300, 3, 3, 1.5, HERMITIAN, PETSC_FALSE, "-ksp_type cgfused -pc_type jacobi", 3, NULL},
+  {"cgfused, block", 300, 3, 3, 1.5, HERMITIAN, PETSC_FALSE,
+   "-ksp_type cgfused -ksp_fused_matsolve block -pc_type jacobi", 3, NULL},
+  {"cholesky", 300, 5, 5, 1.1, HERMITIAN, PETSC_FALSE,
+   "-ksp_type cgfused -pc_type spike -pc_spike_factor_type cholesky -pc_spike_local_partitions 3", 3, "holesky"},
+  {"cholesky, full", 300, 5, 5, 1.01, HERMITIAN, PETSC_FALSE,
+   "-ksp_type preonly -pc_type spike -pc_spike_factor_type cholesky -pc_spike_local_partitions 4 -pc_spike_type full",
+   0, "holesky"},
+  {"matching", 200, 3, 2, 1.5, SHIFTED, PETSC_FALSE,
+   "-pc_type spike -pc_spike_matching_type always -pc_spike_local_partitions 2", 0, "rows permuted"},
+  {"border", 300, 3, 2, 1.5, ARROW, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 3", 3, "border of 1"},
+  {"periodic", 300, 1, 1, 1.5, PERIODIC, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 3", 3, "periodic"},
+  {"periodic, border", 300, 3, 2, 1.5, PERIODIC, PETSC_FALSE,
+   "-pc_type spike -pc_spike_type full -pc_spike_local_partitions 3", 0, "border of"},
+  {"refinement", 300, 5, 4, 1.2, BAND, PETSC_FALSE,
+   "-ksp_type preonly -pc_type spike -pc_spike_precision single -pc_spike_local_partitions 3 -pc_spike_type truncated",
+   0, "steps of refinement"},
+  {"refinement, columns", 300, 5, 4, 1.2, BAND, PETSC_FALSE,
+   "-ksp_type preonly -pc_type spike -pc_spike_precision single -pc_spike_local_partitions 3 -pc_spike_type truncated",
+   3, NULL},
 };
 
-/*
-  ---- The allocation that fails: of PetscMalloc() in our files, or of CUDA with the library of tests/device ----------
-*/
-static long (*devicefail)(long);
-static PetscInt count, failat;
-
-static PetscErrorCode Malloc(size_t size, PetscBool clear, int line, const char func[], const char file[], void **p)
+/* That the case is what it is meant to be */
+static PetscErrorCode CheckViewed(const Case *c, KSP ksp)
 {
-  static const char *const ours[] = {"src/pc_",      "src/ksp_",     "src/mat_dia", "src/mat_halo",
-                                     "src/mat_grid", "src/kernels/", "src/common/"};
+  static char text[16384];
+  PC          pc;
 
   PetscFunctionBegin;
-  for (size_t k = 0; size && !devicefail && k < PETSC_STATIC_ARRAY_LENGTH(ours); k++) {
-    if (!strstr(file, ours[k]) || ++count != failat) continue;
-    *p = NULL;
-    return PetscError(PETSC_COMM_SELF, line, func, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "as the test wants it");
-  }
-  PetscCall(GuardMalloc_Private(size, clear, line, func, file, p));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(ViewText(pc, sizeof(text), text));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(strstr(text, c->viewed) != NULL), "%s: the view has no \"%s\"", c->name, c->viewed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The k-th allocation from here on fails; 0: none. Returns how many there were since the last call */
-static PetscInt Fail(PetscInt k)
-{
-  const PetscInt before = devicefail ? (PetscInt)devicefail((long)k) : count;
+/* -info goes to a file of its own, of which the attempt that begins here sees its own part */
+static FILE *info;
 
-  count  = 0;
-  failat = k;
-  return before;
-}
-
-/*
-  ---- What is done while memory fails, and after ----------------------------------------------------------------------
-*/
-static PetscErrorCode Solve(const Case *c, KSP ksp, Vec b, Vec x, Mat B, Mat X)
+static PetscErrorCode InfoStart(void)
 {
-  Mat A;
+  FILE *const out = PETSC_STDOUT;
 
   PetscFunctionBegin;
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  if (c->rhs) PetscCall(KSPMatSolve(ksp, B, X));
-  else PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(MatScale(A, 1.0)); /* a setup with new values */
-  if (c->rhs) PetscCall(KSPMatSolve(ksp, B, X));
-  else PetscCall(KSPSolve(ksp, b, x));
+  info = tmpfile();
+  PetscCheck(info, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "No temporary file");
+  PETSC_STDOUT = info;
+  PetscCall(PetscInfoSetFile(NULL, NULL));
+  PETSC_STDOUT = out;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||B - A X|| against ||B||, of the one or of all */
-static PetscErrorCode Check(const Case *c, KSP ksp, Vec b, Vec x, Mat B, Mat X, const char when[], PetscInt k)
+/* A solve that goes on without the memory that it wanted has said so */
+static PetscErrorCode CheckFallback(const Case *c, PetscInt k)
 {
-  KSPConvergedReason reason;
-  Mat                A, R;
-  PetscReal          residual, norm;
+  static char text[1 << 20];
 
   PetscFunctionBegin;
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  if (c->rhs) {
-    PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &R));
-    PetscCall(MatAXPY(R, -1.0, B, SAME_NONZERO_PATTERN));
-    PetscCall(MatNorm(R, NORM_FROBENIUS, &residual));
-    PetscCall(MatNorm(B, NORM_FROBENIUS, &norm));
-    residual /= norm;
-    PetscCall(MatDestroy(&R));
-  } else PetscCall(SpikeTestResidual(A, b, x, &residual));
-  PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && residual < 1e-4),
-                           "%s, %s allocation %" PetscInt_FMT ": %s, true residual %g", c->name, when, k,
-                           KSPConvergedReasons[reason], (double)residual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Vectors and columns of their own for each attempt: what a failure leaves locked is not asked again */
-static PetscErrorCode Sides(const Case *c, Mat A, Vec *b, Vec *x, Mat *B, Mat *X)
-{
-  PetscInt m;
-  VecType  type;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, x, b));
-  PetscCall(VecGetType(*b, &type));
-  PetscCall(SpikeTestSetRandom(*b, 5));
-  *B = *X = NULL;
-  if (!c->rhs) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetLocalSize(A, &m, NULL));
-  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)A), type, m, PETSC_DECIDE, PETSC_DETERMINE, c->rhs,
-                                      PETSC_DECIDE, NULL, B));
-  PetscCall(MatDuplicate(*B, MAT_DO_NOT_COPY_VALUES, X));
-  PetscCall(MatSetRandom(*B, NULL));
+  (void)fflush(info);
+  rewind(info);
+  text[fread(text, 1, sizeof(text) - 1, info)] = 0;
+  PetscCall(SpikeTestCheck((PetscBool)(strstr(text, "No memory for") != NULL),
+                           "%s: allocation %" PetscInt_FMT " failed, the solve went on, and -info does not say how",
+                           c->name, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode TestCase(const Case *c, KSPType type)
 {
-  const SpikeTestBand band = {c->n, c->kl, c->ku, c->dominance, SPIKE_TEST_RANDOM, 11};
-  Mat                 A, B, X;
-  Vec                 b, x;
-  KSP                 ksp;
-  PetscOptions        options;
-  PetscInt            had = 0;
+  Mat          A, B, X;
+  Vec          b, x;
+  KSP          ksp;
+  PetscOptions options;
+  PetscInt     had = 0;
 
   PetscFunctionBegin;
-  PetscCall(SpikeTestBandMat(PETSC_COMM_SELF, &band, PETSC_DECIDE, MATAIJ, &A));
-  if (c->diagonals) PetscCall(MatConvert(A, SpikeTestDiaType(), MAT_INPLACE_MATRIX, &A));
+  PetscCall(MakeMat(c, &A));
   PetscCall(PetscOptionsCreate(&options));
   PetscCall(PetscOptionsInsertString(options, c->options));
   PetscCall(PetscOptionsPush(options));
@@ -159,12 +126,18 @@ static PetscErrorCode TestCase(const Case *c, KSPType type)
     PetscCall(KSPSetFromOptions(ksp));
     PetscCall(Sides(c, A, &b, &x, &B, &X));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    rewind(info);
+    (void)!ftruncate(fileno(info), 0);
+    PetscCall(PetscInfoAllow(PETSC_TRUE));
     (void)Fail(k);
     ierr = Solve(c, ksp, b, x, B, X);
     made = Fail(0);
-    had  = PetscMax(had, made);
+    PetscCall(PetscInfoAllow(PETSC_FALSE));
+    had = PetscMax(had, made);
     PetscCall(PetscPopErrorHandler());
     PetscCall(SpikeTestCheck((PetscBool)(k || !ierr), "%s: error %d though nothing failed", c->name, (int)ierr));
+    if (!k && c->viewed) PetscCall(CheckViewed(c, ksp));
+    if (!ierr && k && k <= made) PetscCall(CheckFallback(c, k));
     if (!ierr) PetscCall(Check(c, ksp, b, x, B, X, "without", k));
     else {
       PetscCall(VecDestroy(&b));
@@ -209,6 +182,7 @@ int main(int argc, char **argv)
     *(void **)&devicefail = dlsym(RTLD_DEFAULT, "SpikeDeviceFail");
     PetscCheck(devicefail, PETSC_COMM_SELF, PETSC_ERR_USER, "-device wants the library of tests/device/limits.c");
   }
+  PetscCall(InfoStart());
   GuardStart();
   PetscTrMalloc = Malloc;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {

@@ -390,15 +390,41 @@ PetscErrorCode KSPFusedRhsMatMult(KSP ksp, Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The first error of PCMatApply(), with the place where it was found */
+typedef struct {
+  PetscErrorCode code;
+  int            line;
+  const char    *function, *file;
+  char           text[1024];
+} KSPFusedRhsError;
+
+static PetscErrorCode KSPFusedRhsCatch_Private(MPI_Comm comm, int line, const char *function, const char *file,
+                                               PetscErrorCode code, PetscErrorType type, const char *text, PetscCtx ctx)
+{
+  KSPFusedRhsError *e = (KSPFusedRhsError *)ctx;
+
+  (void)comm;
+  if (type == PETSC_ERROR_INITIAL && !e->code) {
+    e->code     = code;
+    e->line     = line;
+    e->function = function;
+    e->file     = file;
+    snprintf(e->text, sizeof(e->text), "%s", text ? text : "");
+  }
+  return code;
+}
+
 /*
   Y <- B X for the first time: a preconditioner, or one inside it, may have a PCMatApply() that only says that there is
-  none. Its other errors are raised as they are
+  none. Its other errors are raised anew with their text. Nothing is applied twice: an error of one rank would meet the
+  messages of the others half way
 */
 static PetscErrorCode KSPFusedRhsPCAsk_Private(KSP ksp, Mat X, Mat Y)
 {
-  KSPFusedRhs   *c = ((KSPFused *)ksp->data)->rhs;
-  PetscBool      applies;
-  PetscErrorCode ierr;
+  KSPFusedRhs     *c = ((KSPFused *)ksp->data)->rhs;
+  KSPFusedRhsError e = {PETSC_SUCCESS, 0, "", "", ""};
+  PetscBool        applies;
+  PetscErrorCode   ierr;
 #if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
   const int depth = petscstack.currentsize;
 #endif
@@ -406,14 +432,15 @@ static PetscErrorCode KSPFusedRhsPCAsk_Private(KSP ksp, Mat X, Mat Y)
   PetscFunctionBegin;
   PetscCall(KSPFusedMatApplies(ksp->pc, &applies));
   if (applies) {
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    PetscCall(PetscPushErrorHandler(KSPFusedRhsCatch_Private, &e));
     ierr = KSP_PCMatApply(ksp, X, Y);
     PetscCall(PetscPopErrorHandler());
 #if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
     petscstack.currentsize = depth + 1; /* of this function: an error leaves those of others */
 #endif
     applies = (PetscBool)(ierr != PETSC_ERR_SUP);
-    if (ierr && applies) PetscCall(KSP_PCMatApply(ksp, X, Y));
+    PetscCheck(!ierr || !applies, PETSC_COMM_SELF, ierr, "PCMatApply() of PC type %s: %s, found by %s() at %s:%d",
+               ((PetscObject)ksp->pc)->type_name, e.text, e.function, e.file, e.line);
   }
   c->refuses = PetscBoolToBool3((PetscBool)!applies);
   if (!applies)

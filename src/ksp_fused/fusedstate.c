@@ -215,6 +215,9 @@ PetscErrorCode KSPFusedSetForm(KSP ksp)
   f->info.truenorm = f->info.unpreconditioned = -1.0;
   f->info.unit                                = f->run.unit;
   PetscCall(KSPFusedSetBackend_Private(ksp));
+  if (ksp->lagnorm)
+    PetscCall(PetscInfo(ksp, "KSPSetLagNorm() changes nothing: the norm of an iteration is summed with its inner "
+                             "products, and belongs to its solution\n"));
   PetscCall(KSPFusedIsIdentity(ksp, &f->pc.identity));
   PetscCall(KSPFusedMayVary(ksp, &varies));
   f->pc.flexible = (PetscBool)(ksp->pc_side == PC_RIGHT && !f->pc.identity &&

@@ -13,6 +13,8 @@ PetscErrorCode MatGridStencilIs_Private(Mat A, PetscBool *is)
 static PetscErrorCode MatGridStencilReserve_Private(Mat A, PetscBool constant)
 {
   Mat_GridStencil *a = (Mat_GridStencil *)A->data;
+  PetscScalar     *coef;
+  PetscCount       ncoef;
   PetscBool        is;
 
   PetscFunctionBegin;
@@ -20,9 +22,11 @@ static PetscErrorCode MatGridStencilReserve_Private(Mat A, PetscBool constant)
   PetscCheck(is, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix is not a MATGRIDSTENCIL");
   PetscCheck(a->da, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "A MATGRIDSTENCIL is made by MatCreateGridStencil(), from a DMDA and the points of the stencil");
+  ncoef = (PetscCount)a->s.count * a->s.dof * (constant ? a->s.dof : A->rmap->n);
+  PetscCall(PetscMalloc1(ncoef, &coef)); /* where there is no memory, the coefficients before stay */
   PetscCall(PetscFree(a->coef));
-  a->ncoef = (PetscCount)a->s.count * a->s.dof * (constant ? a->s.dof : A->rmap->n);
-  PetscCall(PetscMalloc1(a->ncoef, &a->coef));
+  a->coef       = coef;
+  a->ncoef      = ncoef;
   a->s.coef     = a->coef;
   a->s.constant = constant;
   A->assembled  = PETSC_TRUE;

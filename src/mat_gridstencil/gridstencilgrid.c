@@ -79,11 +79,13 @@ static PetscErrorCode MatGridStencilSetBoxes_Private(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGridStencilCreate_Private(DM da, PetscInt n, const MatStencil offsets[], MatType type, Mat *A)
+static PetscErrorCode MatGridStencilCreate_Private(DM da, PetscInt n, const MatStencil offsets[], MatType type,
+                                                   Mat *newmat)
 {
   Mat_GridStencil *a;
   PetscInt         nlocal, N, dof;
   Vec              x;
+  Mat              A; /* the caller gets a whole one, or none */
 
   PetscFunctionBegin;
   PetscCall(DMSetUp(da));
@@ -93,11 +95,11 @@ static PetscErrorCode MatGridStencilCreate_Private(DM da, PetscInt n, const MatS
   PetscCall(VecGetSize(x, &N));
   PetscCall(DMRestoreGlobalVector(da, &x));
   PetscCall(DMDAGetDof(da, &dof));
-  PetscCall(MatCreate(PetscObjectComm((PetscObject)da), A));
-  PetscCall(MatSetSizes(*A, nlocal, nlocal, N, N));
-  PetscCall(MatSetBlockSize(*A, dof));
-  PetscCall(MatSetType(*A, type));
-  a = (Mat_GridStencil *)(*A)->data;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)da), &A));
+  PetscCall(MatSetSizes(A, nlocal, nlocal, N, N));
+  PetscCall(MatSetBlockSize(A, dof));
+  PetscCall(MatSetType(A, type));
+  a = (Mat_GridStencil *)A->data;
   PetscCall(PetscObjectReference((PetscObject)da));
   a->da = da;
   PetscCall(PetscMalloc1(3 * n, &a->offset));
@@ -110,9 +112,10 @@ static PetscErrorCode MatGridStencilCreate_Private(DM da, PetscInt n, const MatS
   }
   a->s.count  = n;
   a->s.offset = a->offset;
-  PetscCall(MatSetUp(*A));
-  PetscCall(MatGridStencilSetBoxes_Private(*A));
-  PetscCall(MatSetDM(*A, da));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGridStencilSetBoxes_Private(A));
+  PetscCall(MatSetDM(A, da));
+  *newmat = A;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

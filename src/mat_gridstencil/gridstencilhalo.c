@@ -152,7 +152,8 @@ PetscErrorCode MatGridStencilHaloCreate_Private(Mat A)
   PetscBool              some, same;
 
   PetscFunctionBegin;
-  if (!a->ghosts || a->usedm || a->havehalo) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!a->ghosts || a->usedm || a->wholehalo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGridStencilHaloDestroy_Private(A)); /* what an attempt that failed has left */
   a->havehalo = PETSC_TRUE;
   PetscCall(MatGridStencilHaloWanted_Private(A, &wanted));
   PetscCall(PetscMalloc2(a->s.shell.n, &to, a->s.shell.n, &from));
@@ -181,6 +182,7 @@ PetscErrorCode MatGridStencilHaloCreate_Private(Mat A)
   PetscCall(PetscFree(which));
   PetscCall(PetscFree2(to, from));
   PetscCall(PetscFree(wanted));
+  a->wholehalo = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,7 +194,7 @@ PetscErrorCode MatGridStencilHaloDestroy_Private(Mat A)
   PetscFunctionBegin;
   if (!a->havehalo) PetscFunctionReturn(PETSC_SUCCESS);
   k = SpikeDIAKernelsFind(a->k->memtype);
-  if (a->ghost != a->halo.ghost) PetscCall((*k->release)((void **)&a->ghost));
+  if (a->ghost && a->ghost != a->halo.ghost) PetscCall((*k->release)((void **)&a->ghost));
   if (a->leave) PetscCall((*k->release)((void **)&a->leave));
   if (a->arriveto) PetscCall((*k->release)((void **)&a->arriveto));
   if (a->arrivefrom) PetscCall((*k->release)((void **)&a->arrivefrom));
@@ -201,7 +203,7 @@ PetscErrorCode MatGridStencilHaloDestroy_Private(Mat A)
   a->leave    = NULL;
   a->arriveto = a->arrivefrom = NULL;
   a->nleave = a->narrive = 0;
-  a->havehalo            = PETSC_FALSE;
+  a->havehalo = a->wholehalo = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -38,7 +38,8 @@ typedef struct {
   /* x with the points around it where usedm; y in transposed products, made when there is one */
   Vec around, back;
 
-  PetscBool    usedm, havehalo;       /* DMGlobalToLocal() fetches points of others; else these are there: */
+  PetscBool    usedm;                 /* DMGlobalToLocal() fetches points of others; else                  */
+  PetscBool    havehalo, wholehalo;   /* some of these are there; all of them are:                        */
   MatHalo      halo;                  /* what comes and goes by messages                                  */
   PetscInt     nleave, narrive;       /* points                                                           */
   PetscInt    *leave;                 /* [nleave] own points that go                                      */

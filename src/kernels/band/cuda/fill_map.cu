@@ -376,6 +376,8 @@ static PetscErrorCode SpikeFillMalloc_Private(SpikeFillMap *map, PetscInt64 coun
   if (err == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     *ptr = NULL;
+    PetscCall(PetscInfo(NULL, "No memory for the map of a band's entries (%zu bytes): fills search for their places\n",
+                        (size_t)count * sizeof(X)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallCUDA(err);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+static char
+  help[] = "Out of memory at each allocation of MATDIA and MATGRIDSTENCIL in turn: an error or a right product, "
+           "and the same matrix works when memory is there again.\n\
+  -only NAME    cases with this in their names\n\n";
+
+#include "memorycase.h"
+#include "gridcase.h"
+
+typedef enum {
+  ASSEMBLY,
+  COO,
+  CONVERT,
+  INPLACE,
+  BACK,
+  DUPLICATE,
+  PATTERN,
+  TRANSPOSE,
+  CONSTANT,
+  VARIABLE
+} Work;
+
+typedef struct {
+  const char *name;
+  Work        work;
+  PetscBool   again; /* a matrix that failed is set again; else made anew */
+} MatCase;
+
+static const MatCase cases[] = {
+  {"dia, assembly", ASSEMBLY, PETSC_TRUE},         {"dia, coo", COO, PETSC_TRUE},
+  {"dia, conversion", CONVERT, PETSC_FALSE},       {"dia, conversion in place", INPLACE, PETSC_TRUE},
+  {"dia, conversion to aij", BACK, PETSC_FALSE},   {"dia, copy", DUPLICATE, PETSC_FALSE},
+  {"dia, another pattern", PATTERN, PETSC_TRUE},   {"dia, transpose", TRANSPOSE, PETSC_FALSE},
+  {"gridstencil, constant", CONSTANT, PETSC_TRUE}, {"gridstencil, vectors", VARIABLE, PETSC_TRUE},
+};
+
+/* What cases start from, made while memory does not fail */
+typedef struct {
+  const MatCase *c;
+  SpikeTestBand  band;
+  Mat            A, D; /* the band as AIJ, and as MATDIA */
+  GridCase       grid;
+  DM             da;
+  PetscInt       npoints;
+  MatStencil     points[32];
+} Given;
+
+/* The assembly of a band, again when *M has one */
+static PetscErrorCode Assemble(Given *g, Mat *M)
+{
+  SpikeTestBand wider = g->band;
+
+  PetscFunctionBegin;
+  if (!*M) {
+    PetscCall(MatCreate(PETSC_COMM_SELF, M));
+    PetscCall(MatSetSizes(*M, g->band.n, g->band.n, g->band.n, g->band.n));
+  }
+  PetscCall(MatSetType(*M, SpikeTestDiaType()));
+  PetscCall(MatSetOption(*M, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  if (g->c->work == COO) {
+    PetscInt    *i, n = g->band.n;
+    PetscScalar *v;
+
+    PetscCall(PetscMalloc2(4 * n, &i, 2 * n, &v));
+    for (PetscInt k = 0; k < n; k++) {
+      i[k] = i[2 * n + k] = k;
+      i[n + k]            = k;
+      i[3 * n + k]        = PetscMin(k + 3, n - 1);
+      v[k]                = SpikeTestScalar(1, k, 0);
+      v[n + k]            = SpikeTestScalar(2, k, 0);
+    }
+    PetscCall(MatSetPreallocationCOO(*M, 2 * n, i, i + 2 * n));
+    PetscCall(MatSetValuesCOO(*M, v, INSERT_VALUES));
+    PetscCall(PetscFree2(i, v));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(SpikeTestBandSet(&g->band, 1.0, *M));
+  if (g->c->work == PATTERN) {
+    wider.ku++;
+    PetscCall(SpikeTestBandSet(&wider, 1.0, *M));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix of a case, and what is done with it. *M is NULL, or what was left by an attempt that failed */
+static PetscErrorCode Do(Given *g, Mat *M, Vec x, Vec y)
+{
+  PetscBool aij;
+
+  PetscFunctionBegin;
+  switch (g->c->work) {
+  case ASSEMBLY:
+  case COO:
+  case PATTERN:
+    PetscCall(Assemble(g, M));
+    break;
+  case CONVERT:
+    PetscCall(MatConvert(g->A, SpikeTestDiaType(), MAT_INITIAL_MATRIX, M));
+    break;
+  case INPLACE:
+    if (!*M) {
+      PetscCall(MatCreate(PETSC_COMM_SELF, M));
+      PetscCall(MatSetSizes(*M, g->band.n, g->band.n, g->band.n, g->band.n));
+      PetscCall(MatSetType(*M, MATAIJ));
+      PetscCall(SpikeTestBandSet(&g->band, 1.0, *M));
+    }
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATSEQAIJ, &aij));
+    if (aij) PetscCall(MatConvert(*M, SpikeTestDiaType(), MAT_INPLACE_MATRIX, M));
+    break;
+  case BACK:
+    PetscCall(MatConvert(g->D, MATAIJ, MAT_INITIAL_MATRIX, M));
+    break;
+  case DUPLICATE:
+    PetscCall(MatDuplicate(g->D, MAT_COPY_VALUES, M));
+    break;
+  case TRANSPOSE:
+    PetscCall(MatTranspose(g->D, MAT_INITIAL_MATRIX, M));
+    break;
+  default:
+    if (!*M) PetscCall(MatCreateGridStencil(g->da, g->npoints, g->points, M));
+    PetscCall(GridSetCoefficients(&g->grid, g->da, g->npoints, (PetscBool)(g->c->work == CONSTANT), *M));
+  }
+  PetscCall(MatMultTranspose(*M, x, y));
+  PetscCall(MatMult(*M, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the case has, as AIJ by PETSc alone */
+static PetscErrorCode Reference(Given *g, Mat *R)
+{
+  const PetscInt n    = g->band.n;
+  SpikeTestBand  band = g->band;
+
+  PetscFunctionBegin;
+  if (g->c->work >= CONSTANT) {
+    PetscCall(GridAssemble(&g->grid, g->da, g->npoints, g->points, (PetscBool)(g->c->work == CONSTANT), R));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (g->c->work == PATTERN) band.ku++;
+  if (g->c->work == COO) {
+    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 2, NULL, R));
+    for (PetscInt k = 0; k < n; k++) {
+      PetscCall(MatSetValue(*R, k, k, SpikeTestScalar(1, k, 0), ADD_VALUES));
+      PetscCall(MatSetValue(*R, k, PetscMin(k + 3, n - 1), SpikeTestScalar(2, k, 0), ADD_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(*R, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(*R, MAT_FINAL_ASSEMBLY));
+  } else PetscCall(SpikeTestBandMat(PETSC_COMM_SELF, &band, PETSC_DECIDE, MATAIJ, R));
+  if (g->c->work == TRANSPOSE) PetscCall(MatTranspose(*R, MAT_INPLACE_MATRIX, R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckProduct(Given *g, Vec y, Vec ref, const char when[], PetscInt k)
+{
+  PetscReal norm, diff;
+  Vec       d;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(ref, &d));
+  PetscCall(VecCopy(y, d));
+  PetscCall(VecAXPY(d, -1.0, ref));
+  PetscCall(VecNorm(d, NORM_INFINITY, &diff));
+  PetscCall(VecNorm(ref, NORM_INFINITY, &norm));
+  PetscCall(SpikeTestCheck((PetscBool)(diff <= 100 * PETSC_MACHINE_EPSILON * norm),
+                           "%s, %s allocation %" PetscInt_FMT ": the product differs by %g", g->c->name, when, k,
+                           (double)diff));
+  PetscCall(VecDestroy(&d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestCase(Given *g)
+{
+  Mat      M, R;
+  Vec      x, y, ref;
+  PetscInt had = 0;
+
+  PetscFunctionBegin;
+  PetscCall(Reference(g, &R));
+  PetscCall(MatCreateVecs(R, &x, &ref));
+  PetscCall(VecDuplicate(ref, &y));
+  PetscCall(SpikeTestSetRandom(x, 3));
+  PetscCall(MatMult(R, x, ref));
+  for (PetscInt k = 0; k <= had; k++) {
+    PetscErrorCode ierr;
+    PetscInt       made;
+
+    M = NULL;
+    PetscCall(VecSet(y, 0.0));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    (void)Fail(k);
+    ierr = Do(g, &M, x, y);
+    made = Fail(0);
+    had  = PetscMax(had, made);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(SpikeTestCheck((PetscBool)(k || !ierr), "%s: error %d though nothing failed", g->c->name, (int)ierr));
+    PetscCall(SpikeTestCheck((PetscBool)(!ierr || ierr == PETSC_ERR_MEM), "%s, allocation %" PetscInt_FMT ": error %d",
+                             g->c->name, k, (int)ierr));
+    if (!ierr) PetscCall(CheckProduct(g, y, ref, "without", k));
+    else {
+      if (!g->c->again) M = NULL;        /* half of a matrix, which PETSc's function has not given back */
+      for (PetscInt v = 0; v < 2; v++) { /* an error leaves vectors locked */
+        PetscCall(VecDestroy(v ? &x : &y));
+        PetscCall(MatCreateVecs(R, v ? &x : NULL, v ? NULL : &y));
+      }
+      PetscCall(SpikeTestSetRandom(x, 3));
+      ierr = Do(g, &M, x, y);
+      PetscCall(SpikeTestCheck((PetscBool)!ierr,
+                               "%s: error %d after allocation %" PetscInt_FMT " of %" PetscInt_FMT
+                               " failed and memory is back",
+                               g->c->name, (int)ierr, k, had));
+      if (!ierr) PetscCall(CheckProduct(g, y, ref, "after", k));
+    }
+    PetscCall(MatDestroy(&M));
+  }
+  PetscCall(SpikeTestCheck((PetscBool)(had > 0), "%s: nothing was allocated", g->c->name));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&ref));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Given g        = {.band = {97, 3, 2, 1.5, SPIKE_TEST_RANDOM, 5}};
+  char  only[64] = "";
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-only", only, sizeof(only), NULL));
+  g.grid = (GridCase){2,
+                      {9, 7, 1},
+                      2,
+                      1,
+                      {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},
+                      DMDA_STENCIL_STAR,
+                      5,
+                      PETSC_FALSE,
+                      3};
+  PetscCall(GridCreate(&g.grid, &g.da));
+  g.npoints = GridOffsets(&g.grid, g.points);
+  PetscCall(SpikeTestBandMat(PETSC_COMM_SELF, &g.band, PETSC_DECIDE, MATAIJ, &g.A));
+  PetscCall(MatConvert(g.A, SpikeTestDiaType(), MAT_INITIAL_MATRIX, &g.D));
+  GuardStart();
+  PetscTrMalloc = Malloc;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    if (*only && !strstr(cases[k].name, only)) continue;
+    g.c = &cases[k];
+    PetscCall(TestCase(&g));
+  }
+  PetscCall(SpikeTestCheck((PetscBool)!GuardDamage(), "written outside of arrays"));
+  PetscCall(MatDestroy(&g.A));
+  PetscCall(MatDestroy(&g.D));
+  PetscCall(DMDestroy(&g.da));
+  PetscCall(SpikeTestEnd("memory_matrices"));
+  PetscCall(PetscFinalize());
+  return spiketest_failures ? 1 : 0;
+}
+
+/*TEST
+
+   # an error leaves objects of PETSc's functions behind
+   test:
+      suffix: 1
+      args: -malloc_dump no
+      filter: grep -v -E "PetscFunctionList|function name:"
+
+TEST*/
