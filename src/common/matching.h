@@ -25,5 +25,4 @@
   Where rows are left without a partner, as many as can be have one, but not always those of the largest product.
 */
 PETSC_INTERN PetscErrorCode SpikeMatching(PetscInt n, const SpikeCSR *A, PetscInt col[], PetscReal r[], PetscReal c[],
-                                          PetscInt *unmatched, PetscInt first[SPIKE_MATCHING_NAMED],
-                                          PetscBool *finite);
+                                          PetscInt *unmatched, PetscInt first[SPIKE_MATCHING_NAMED], PetscBool *finite);

@@ -207,9 +207,9 @@ static PetscErrorCode PCSpikeMatchingGhosts_Private(PC pc, Mat A, PetscInt npart
 */
 static PetscErrorCode PCSpikeMatchingUnmatched_Private(PC pc, PetscInt unmatched, PetscInt first[])
 {
-  PC_Spike   *s    = (PC_Spike *)pc->data;
-  char       *text = s->matching.unmatched, number[32];
-  MPI_Comm    comm = PetscObjectComm((PetscObject)pc);
+  PC_Spike   *s     = (PC_Spike *)pc->data;
+  char       *text  = s->matching.unmatched, number[32];
+  MPI_Comm    comm  = PetscObjectComm((PetscObject)pc);
   PetscInt    named = 0, *all;
   PetscMPIInt size;
 
@@ -232,10 +232,9 @@ static PetscErrorCode PCSpikeMatchingUnmatched_Private(PC pc, PetscInt unmatched
     PetscCall(PetscSNPrintf(number, sizeof(number), " and %" PetscInt_FMT " more", s->info.unmatched - named));
     PetscCall(PetscStrlcat(text, number, sizeof(s->matching.unmatched)));
   }
-  PetscCall(PetscInfo(pc,
-                      "%s structurally singular: %" PetscInt_FMT
-                      " rows have no entry that could be on the diagonal: %s\n",
-                      size > 1 ? "Diagonal blocks of ranks are" : "The matrix is", s->info.unmatched, text));
+  PetscCall(
+    PetscInfo(pc, "%s structurally singular: %" PetscInt_FMT " rows have no entry that could be on the diagonal: %s\n",
+              size > 1 ? "Diagonal blocks of ranks are" : "The matrix is", s->info.unmatched, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -100,9 +100,9 @@ static PetscBool Good(const Problem *P, const PetscInt col[], const PetscReal r[
                       PetscInt unmatched, const PetscInt first[])
 {
   PetscBool used[MOST] = {PETSC_FALSE};
-  PetscInt  without = 0;
-  const int most  = PetscDefined(USE_REAL_SINGLE) ? 120 : 1000;
-  PetscBool reach = PETSC_TRUE;
+  PetscInt  without    = 0;
+  const int most       = PetscDefined(USE_REAL_SINGLE) ? 120 : 1000;
+  PetscBool reach      = PETSC_TRUE;
   int       er, ec;
 
   for (PetscInt i = 0; i < P->n; i++) {
