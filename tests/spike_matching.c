@@ -401,6 +401,49 @@ static PetscErrorCode TestChange(MatFactorShiftType shift, PCSpikeMatchingType t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A MATDIA whose rows 2 k and 2 k + 1 have changed places, with a row of zeros, so that the setup ends without a
+  matching, filled by diagonals, and fails; then without that row
+*/
+static PetscErrorCode TestDiagonals(void)
+{
+  const PetscInt n = 8, reach = 3;
+  PetscScalar   *a;
+  Mat            A;
+  PC             pc;
+  PCFailedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(n * n, &a));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, n, n, n, n));
+  PetscCall(MatSetType(A, MATDIA));
+  PetscCall(MatSetUp(A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
+  for (PetscInt pass = 0; pass < 4; pass++) {
+    PetscCall(MatZeroEntries(A));
+    for (PetscInt i = 0; i < n; i++)
+      for (PetscInt j = PetscMax(0, i - reach); j <= PetscMin(n - 1, i + reach); j++) {
+        const PetscInt d = j - (i ^ 1);
+
+        a[i + j * n] = (i == 6 && pass % 2 == 0) || d < 0 || d > 2 ? 0.0 : d ? SpikeTestScalar(pass, i, j) : 6.0;
+        PetscCall(MatSetValue(A, i, j, a[i + j * n], INSERT_VALUES));
+      }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCGetFailedReason(pc, &reason));
+    PetscCall(SpikeTestCheck((PetscBool)((reason == PC_FACTOR_NUMERIC_ZEROPIVOT) == (pass % 2 == 0)),
+                             "diagonals, pass %" PetscInt_FMT ": reason %d", pass, (int)reason));
+    if (pass % 2) PetscCall(CheckInverse(pc, n, a, "diagonals"));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows in the opposite order, columns as they are */
 static PetscErrorCode OrderApart(Mat A, MatOrderingType type, IS *row, IS *col)
 {
@@ -465,6 +508,7 @@ int main(int argc, char **argv)
   }
   PetscCall(TestDirect());
   PetscCall(TestApart());
+  PetscCall(TestDiagonals());
   PetscCall(TestChange(MAT_SHIFT_NONE, PC_SPIKE_MATCHING_AUTO));
   PetscCall(TestChange(MAT_SHIFT_NONZERO, PC_SPIKE_MATCHING_AUTO));
   PetscCall(TestChange(MAT_SHIFT_NONE, PC_SPIKE_MATCHING_ALWAYS));

@@ -52,7 +52,7 @@ static PetscErrorCode PCSpikeMatchingMay_Private(PC pc, PetscBool *may, PetscBoo
   PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
   *always = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_ALWAYS);
   *may    = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_AUTO && isauto && s->userkl == PETSC_DECIDE &&
-                     !s->pivoting && !s->definite && !s->cyclic.found && !s->diagonals);
+                     !s->pivoting && !s->definite && !s->cyclic.found);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,6 +114,8 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikeP
   if (!failed && !bad[1] && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeMatchingMay_Private(pc, &may, &always));
   if (always && reuse) *again = failed;
+  /* diagonals are not tried with a matching; for values that fail, or after a trial, the choice may be another one */
+  if (((PC_Spike *)pc->data)->diagonals) may = (PetscBool)(may && reuse && (failed || m->wanted != PETSC_BOOL3_UNKNOWN));
   if (!may && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   if (!reuse && m->error[0] >= 0.0 && m->error[1] >= 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* decided */
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
