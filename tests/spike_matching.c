@@ -58,6 +58,7 @@ static PetscErrorCode CheckInverse(PC pc, PetscInt n, const PetscScalar a[], con
                              trans ? "error of the transposed inverse" : "error of the inverse", where));
   }
   PetscCall(PetscFree2(inv, m));
+  PetscCall(SpikeTestColumns(pc, n % 2 ? 1 : 5, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-11, where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
