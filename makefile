@@ -324,12 +324,13 @@ test: $(so) $(TESTEXE)
 clients:
 	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' tools/clients '$(SPIKE_VENV)'
 
-# make fuzz [n=100000] [seed=1]: random cases, on 1 to 5 ranks; a failure prints the command that repeats it
+# make fuzz [n=100000] [seed=1] [args=-fuzz_device]: random cases, on 1 to 5 ranks, with options for all of them; a
+# failure prints the command that repeats it
 FUZZ := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/fuzz_*.c)))
 .PHONY: fuzz
 fuzz: $(FUZZ)
-	@for p in $(FUZZ); do for ranks in 1 2 3 5; do echo "$$p on $$ranks ranks"; \
-	  $(RUNENV) tools/run -n $$ranks $$p -n $(or $(n),1000) -seed $(or $(seed),1) | tee /dev/stderr | grep -q ': ok$$' \
+	@for p in $(FUZZ); do for ranks in 1 2 3 4 5; do echo "$$p on $$ranks ranks"; \
+	  $(RUNENV) tools/run -n $$ranks $$p -n $(or $(n),1000) -seed $(or $(seed),1) $(args) | tee /dev/stderr | grep -q ': ok$$' \
 	  || exit 1; done; done
 
 # make dmdatutorials [type=dia] [args="-g snes"]: PETSc's own tutorials that have a DMDA, with our matrix; type=none

@@ -454,6 +454,46 @@ static PetscErrorCode TestGiven(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A periodic band has a border of K rows up to the most that a border has, and is reordered above */
+static PetscErrorCode TestPeriodicMost(PetscInt K)
+{
+  const Case   c = {PERIODIC, 800, K, K, 0, 0, 14};
+  PetscScalar *a;
+  PCSpikeInfo  info;
+  PetscMPIInt  size;
+  PetscReal    residual;
+  Mat          A;
+  PC           pc;
+  Vec          b, x;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS); /* which may order the rows of a ring */
+  PetscCall(PetscMalloc1(c.n * c.n, &a));
+  Dense(&c, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, c.n, a, PETSC_DECIDE, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(K <= 64 ? info.border == K && !info.reordered && PetscMax(info.kl, info.ku) == K
+                                       : !info.border && info.reordered && PetscMax(info.kl, info.ku) <= 3 * K),
+                   "periodic band of half-bandwidth %" PetscInt_FMT ": border of %" PetscInt_FMT
+                   ", half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT,
+                   K, info.border, info.kl, info.ku));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 15));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(SpikeTestResidual(A, b, x, &residual));
+  PetscCall(SpikeTestSmall(residual, PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-11, "residual", "periodic band"));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Case  cases[] = {{ARROW, 90, 3, 2, 1, 0, 1},       {ARROW, 131, 1, 1, 1, 0, 2},
@@ -487,6 +527,9 @@ int main(int argc, char **argv)
     PetscCall(TestFailure(47));
     PetscCall(TestFailure(400));
     PetscCall(TestMatched());
+    PetscCall(TestPeriodicMost(32));
+    PetscCall(TestPeriodicMost(64));
+    PetscCall(TestPeriodicMost(65));
     PetscCall(TestComposition(&cases[0]));
     PetscCall(TestComposition(&cases[6]));
   }

@@ -128,12 +128,10 @@ static PetscErrorCode TestAligned(MPI_Comm comm, const Blocks *b, PetscInt np, M
   PetscCallMPI(MPI_Comm_size(comm, &size));
   for (PetscInt t = 0; t < 4; t++)
     for (PetscInt zeros = 0; zeros < 2; zeros++) {
-      Mat         A, B, X;
-      Vec         v, w, x;
+      Mat         A;
       PC          pc;
       PCSpikeInfo info;
-      PetscReal   error, diff;
-      VecType     vectype;
+      PetscReal   error;
 
       PetscCall(BlocksMat(comm, b, (PetscBool)zeros, type, &A));
       PetscCall(CutsPC(comm, A, types[t], np, &pc));
@@ -146,31 +144,7 @@ static PetscErrorCode TestAligned(MPI_Comm comm, const Blocks *b, PetscInt np, M
       PetscCall(SpikeTestSmall(error, tol, PCSpikeTypes[types[t]], where));
       if (types[t] == PC_SPIKE_AUTO)
         PetscCall(SpikeTestCheck((PetscBool)(info.type == PC_SPIKE_TRUNCATED), "%s: auto couples cuts exactly", where));
-      /* several right-hand sides */
-      PetscCall(MatGetVecType(A, &vectype));
-      PetscCall(MatCreateDenseFromVecType(comm, vectype, b->begin[b->nblocks], PETSC_DECIDE, PETSC_DECIDE, 3,
-                                          PETSC_DECIDE, NULL, &B));
-      PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
-      for (PetscInt c = 0; c < 3; c++) {
-        PetscCall(MatDenseGetColumnVecWrite(B, c, &v));
-        PetscCall(SpikeTestSetRandom(v, 40 + c));
-        PetscCall(MatDenseRestoreColumnVecWrite(B, c, &v));
-      }
-      PetscCall(PCMatApply(pc, B, X));
-      PetscCall(MatCreateVecs(A, &x, &w));
-      for (PetscInt c = 0; c < 3; c++) {
-        PetscCall(SpikeTestSetRandom(w, 40 + c));
-        PetscCall(PCApply(pc, w, x));
-        PetscCall(MatDenseGetColumnVecRead(X, c, &v));
-        PetscCall(VecAXPY(x, -1.0, v));
-        PetscCall(MatDenseRestoreColumnVecRead(X, c, &v));
-        PetscCall(VecNorm(x, NORM_INFINITY, &diff));
-        PetscCall(SpikeTestSmall(diff, tol, "difference of a column", where));
-      }
-      PetscCall(VecDestroy(&x));
-      PetscCall(VecDestroy(&w));
-      PetscCall(MatDestroy(&X));
-      PetscCall(MatDestroy(&B));
+      PetscCall(SpikeTestColumns(pc, 3, tol, where));
       PetscCall(PCDestroy(&pc));
       PetscCall(MatDestroy(&A));
     }
@@ -299,6 +273,7 @@ static PetscErrorCode TestReordered(void)
     SpikeTestCheck((PetscBool)(info.cuts == 5 && info.reordered), "reordered: %" PetscInt_FMT " cuts", info.cuts));
   PetscCall(Error(pc, &error));
   PetscCall(SpikeTestSmall(error, tol, "error", "reordered"));
+  PetscCall(SpikeTestColumns(pc, 5, tol, "reordered"));
   PetscCall(PCDestroy(&pc));
   PetscCall(ISDestroy(&perm));
   PetscCall(MatDestroy(&P));

@@ -2,6 +2,7 @@
 static char help[] = "PCSPIKE on matrices without a diagonal to speak of: rows are permuted and scaled.\n\n";
 
 #include "spiketest.h"
+#include "viewtext.h"
 
 #define N 90
 
@@ -57,6 +58,7 @@ static PetscErrorCode CheckInverse(PC pc, PetscInt n, const PetscScalar a[], con
                              trans ? "error of the transposed inverse" : "error of the inverse", where));
   }
   PetscCall(PetscFree2(inv, m));
+  PetscCall(SpikeTestColumns(pc, n % 2 ? 1 : 5, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-11, where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,6 +210,71 @@ static PetscErrorCode TestSingular(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CheckView(PC pc, const char expected[])
+{
+  char *text;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(8192, &text));
+  PetscCall(ViewText(pc, 8192, text));
+  PetscCall(SpikeTestCheck((PetscBool)(expected[0] ? strstr(text, expected) != NULL : !strstr(text, "structurally")),
+                           "the view lacks \"%s\": %s", expected, text));
+  PetscCall(PetscFree(text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A diagonal of 8 in which pairs of rows have one entry each, in the same column: the view names the first rows without
+  a partner, with a matching, after one that `auto` gave up since factors without it fail too, and no row that has one
+*/
+static PetscErrorCode TestUnmatched(PCSpikeMatchingType type, PetscInt pairs)
+{
+  const PetscInt n = 60;
+  char           expected[256];
+  PetscScalar   *a;
+  Mat            A;
+  PC             pc;
+  PCSpikeInfo    info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &a));
+  PetscCall(PetscSNPrintf(expected, sizeof(expected),
+                          "structurally singular: %" PetscInt_FMT " rows have no entry for the diagonal: ", pairs));
+  for (PetscInt k = 0; k < PetscMin(pairs, 8); k++) {
+    char number[32];
+
+    PetscCall(PetscSNPrintf(number, sizeof(number), "%s%" PetscInt_FMT, k ? ", " : "", 4 * k + 4));
+    PetscCall(PetscStrlcat(expected, number, sizeof(expected)));
+  }
+  if (pairs > 8) PetscCall(PetscStrlcat(expected, " and 3 more\n", sizeof(expected)));
+  else PetscCall(PetscStrlcat(expected, "\n", sizeof(expected)));
+  for (int shift = 0; shift < 2; shift++) {
+    for (PetscInt k = 0; k < n * n; k++) a[k] = 0.0;
+    for (PetscInt i = 0; i < n; i++) a[i + i * n] = 8.0;
+    for (PetscInt k = 0; k < pairs; k++) a[4 * k + 4 + (4 * k + 4) * n] = 0.0, a[4 * k + 4 + (4 * k + 3) * n] = 1.0;
+    PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+    PetscCall(CreatePC(A, &pc));
+    PetscCall(PCSpikeSetMatchingType(pc, type));
+    PetscCall(PCFactorSetShiftType(pc, shift ? MAT_SHIFT_NONE : MAT_SHIFT_INBLOCKS));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    PetscCall(SpikeTestCheck((PetscBool)(info.unmatched == pairs), "%" PetscInt_FMT " rows of %" PetscInt_FMT,
+                             info.unmatched, pairs));
+    if (type == PC_SPIKE_MATCHING_AUTO && shift)
+      PetscCall(SpikeTestCheck((PetscBool)!info.matched, "both ways fail, and the matching has stayed"));
+    PetscCall(CheckView(pc, expected));
+    PetscCall(MatShift(A, 8.0)); /* regular: new values, and where the setup begins anew, a new choice */
+    PetscCall(PCSpikeSetMatchingRescale(pc, PETSC_TRUE));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    if (info.matched) PetscCall(CheckView(pc, ""));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* As a direct solver, by KSPPREONLY and by PCLU, with entries from 1e-90 to 1e90; an entry that is no number is seen */
 static PetscErrorCode TestDirect(void)
 {
@@ -335,6 +402,49 @@ static PetscErrorCode TestChange(MatFactorShiftType shift, PCSpikeMatchingType t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A MATDIA whose rows 2 k and 2 k + 1 have changed places, with a row of zeros, so that the setup ends without a
+  matching, filled by diagonals, and fails; then without that row
+*/
+static PetscErrorCode TestDiagonals(void)
+{
+  const PetscInt n = 8, reach = 3;
+  PetscScalar   *a;
+  Mat            A;
+  PC             pc;
+  PCFailedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(n * n, &a));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, n, n, n, n));
+  PetscCall(MatSetType(A, MATDIA));
+  PetscCall(MatSetUp(A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
+  for (PetscInt pass = 0; pass < 4; pass++) {
+    PetscCall(MatZeroEntries(A));
+    for (PetscInt i = 0; i < n; i++)
+      for (PetscInt j = PetscMax(0, i - reach); j <= PetscMin(n - 1, i + reach); j++) {
+        const PetscInt d = j - (i ^ 1);
+
+        a[i + j * n] = (i == 6 && pass % 2 == 0) || d < 0 || d > 2 ? 0.0 : d ? SpikeTestScalar(pass, i, j) : 6.0;
+        PetscCall(MatSetValue(A, i, j, a[i + j * n], INSERT_VALUES));
+      }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCGetFailedReason(pc, &reason));
+    PetscCall(SpikeTestCheck((PetscBool)((reason == PC_FACTOR_NUMERIC_ZEROPIVOT) == (pass % 2 == 0)),
+                             "diagonals, pass %" PetscInt_FMT ": reason %d", pass, (int)reason));
+    if (pass % 2) PetscCall(CheckInverse(pc, n, a, "diagonals"));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows in the opposite order, columns as they are */
 static PetscErrorCode OrderApart(Mat A, MatOrderingType type, IS *row, IS *col)
 {
@@ -393,8 +503,13 @@ int main(int argc, char **argv)
   if (!dia) PetscCall(TestShuffled(&cases[0], MATBAIJ));
   PetscCall(TestDominant());
   PetscCall(TestSingular());
+  for (PetscInt pairs = 1; pairs <= 11; pairs += 5) {
+    PetscCall(TestUnmatched(PC_SPIKE_MATCHING_ALWAYS, pairs));
+    PetscCall(TestUnmatched(PC_SPIKE_MATCHING_AUTO, pairs));
+  }
   PetscCall(TestDirect());
   PetscCall(TestApart());
+  PetscCall(TestDiagonals());
   PetscCall(TestChange(MAT_SHIFT_NONE, PC_SPIKE_MATCHING_AUTO));
   PetscCall(TestChange(MAT_SHIFT_NONZERO, PC_SPIKE_MATCHING_AUTO));
   PetscCall(TestChange(MAT_SHIFT_NONE, PC_SPIKE_MATCHING_ALWAYS));

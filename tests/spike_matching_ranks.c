@@ -2,6 +2,7 @@
 static char help[] = "PCSPIKE on several ranks: each matches the rows of its own diagonal block, and orders them.\n\n";
 
 #include "spiketest.h"
+#include "viewtext.h"
 
 #define N 96
 
@@ -105,6 +106,7 @@ static PetscErrorCode CheckInverse(PC pc, const PetscScalar a[], const char wher
     PetscCall(SpikeTestSmall(diff, Tolerance() * most, trans ? "error of the transposed inverse" : "error", where));
   }
   PetscCall(PetscFree2(inv, m));
+  PetscCall(SpikeTestColumns(pc, 5, Tolerance() / 10, where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,13 +315,15 @@ static PetscErrorCode TestSingular(void)
 {
   const PetscInt nlocal = LocalRows(PETSC_FALSE);
   PetscInt       stay[N];
+  char          *text, row[32];
   PetscScalar   *a;
   Mat            A;
   PC             pc;
   PCSpikeInfo    info;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(N * N, &a));
+  PetscCall(PetscMalloc2(N * N, &a, 8192, &text));
+  PetscCall(PetscSNPrintf(row, sizeof(row), "for the diagonal: %d\n", N - 2));
   for (PetscInt i = 0; i < N; i++) stay[i] = i;
   for (int pass = 0; pass < 2; pass++) {
     Dense(2, 2, 7, 0, 1.0, stay, stay, a);
@@ -333,11 +337,14 @@ static PetscErrorCode TestSingular(void)
     PetscCall(SpikeTestCheck((PetscBool)(info.matched && info.unmatched == !pass),
                              "singular: matched %d, %" PetscInt_FMT " without partner", (int)info.matched,
                              info.unmatched));
+    PetscCall(ViewText(pc, 8192, text));
+    PetscCall(
+      SpikeTestCheck((PetscBool)((strstr(text, row) == NULL) == (pass > 0)), "singular, the view names another row: %s", text));
     if (pass) PetscCall(CheckInverse(pc, a, "regular again"));
     PetscCall(MatDestroy(&A));
   }
   PetscCall(PCDestroy(&pc));
-  PetscCall(PetscFree(a));
+  PetscCall(PetscFree2(a, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

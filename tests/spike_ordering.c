@@ -101,6 +101,7 @@ static PetscErrorCode Solve(Mat A, const char ordering[], PCSpikeInfo *info, con
   PetscCall(VecNorm(r, NORM_2, &residual));
   PetscCall(VecNorm(b, NORM_2, &norm));
   PetscCall(SpikeTestSmall(residual, tol * PetscMax(norm, 1), "residual of the transpose", where));
+  PetscCall(SpikeTestColumns(pc, 4, tol, where));
   PetscCall(PCSpikeGetInfo(pc, info));
   PetscCall(SpikeTestBackend(pc));
   PetscCall(KSPDestroy(&ksp));
@@ -392,6 +393,7 @@ static PetscErrorCode TestRanks(void)
       PetscCall(PCSpikeGetInfo(pc, &info));
       PetscCall(SpikeTestCheck((PetscBool)(info.dropped == 0.0), "%s: a direct solve drops %g", names[kind],
                                (double)info.dropped));
+      PetscCall(SpikeTestColumns(pc, 4, tol, names[kind]));
     } else {
       KSPConvergedReason reason;
 

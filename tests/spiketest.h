@@ -542,3 +542,51 @@ static inline PetscErrorCode SpikeTestAdjoint(PC pc, PetscReal tol, const char w
   PetscCall(VecDestroy(&my));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* PCMatApply() and PCMatApplyTranspose() of random columns beside PCApply() and PCApplyTranspose(); Y begins as NaN */
+static inline PetscErrorCode SpikeTestColumns(PC pc, PetscInt columns, PetscReal tol, const char where[])
+{
+  Mat         A, X, Y;
+  Vec         x, y, col;
+  PetscInt    nlocal;
+  PetscScalar nan = 0.0;
+  PetscReal   diff, norm;
+  VecType     type;
+
+  PetscFunctionBegin;
+  nan /= 0.0;
+  PetscCall(PCGetOperators(pc, NULL, &A));
+  PetscCall(MatGetLocalSize(A, &nlocal, NULL));
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)pc), type, nlocal, PETSC_DECIDE, PETSC_DECIDE,
+                                      columns, PETSC_DECIDE, NULL, &X));
+  for (PetscInt c = 0; c < columns; c++) {
+    PetscCall(MatDenseGetColumnVecWrite(X, c, &col));
+    PetscCall(SpikeTestSetRandom(col, 40 + c));
+    PetscCall(MatDenseRestoreColumnVecWrite(X, c, &col));
+  }
+  for (int trans = 0; trans < 2; trans++) {
+    PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &Y));
+    PetscCall(MatScale(Y, nan));
+    if (trans) PetscCall(PCMatApplyTranspose(pc, X, Y));
+    else PetscCall(PCMatApply(pc, X, Y));
+    for (PetscInt c = 0; c < columns; c++) {
+      PetscCall(SpikeTestSetRandom(x, 40 + c));
+      if (trans) PetscCall(PCApplyTranspose(pc, x, y));
+      else PetscCall(PCApply(pc, x, y));
+      PetscCall(VecNorm(y, NORM_INFINITY, &norm));
+      PetscCall(MatDenseGetColumnVecRead(Y, c, &col));
+      PetscCall(VecAXPY(y, -1.0, col));
+      PetscCall(MatDenseRestoreColumnVecRead(Y, c, &col));
+      PetscCall(VecNorm(y, NORM_INFINITY, &diff));
+      PetscCall(SpikeTestSmall(diff, tol * norm, trans ? "column of PCMatApplyTranspose()" : "column of PCMatApply()",
+                               where));
+    }
+    PetscCall(MatDestroy(&Y));
+  }
+  PetscCall(MatDestroy(&X));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

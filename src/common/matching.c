@@ -140,7 +140,7 @@ static PetscErrorCode AssignmentSolve_Private(Assignment *s)
 }
 
 PetscErrorCode SpikeMatching(PetscInt n, const SpikeCSR *A, PetscInt col[], PetscReal r[], PetscReal c[],
-                             PetscInt *unmatched, PetscInt *first, PetscBool *finite)
+                             PetscInt *unmatched, PetscInt first[SPIKE_MATCHING_NAMED], PetscBool *finite)
 {
   Assignment s;
   double    *logmax;
@@ -148,7 +148,7 @@ PetscErrorCode SpikeMatching(PetscInt n, const SpikeCSR *A, PetscInt col[], Pets
 
   PetscFunctionBegin;
   *unmatched = 0;
-  *first     = -1;
+  for (PetscInt k = 0; k < SPIKE_MATCHING_NAMED; k++) first[k] = -1;
   PetscCall(PetscMemzero(&s, sizeof(s)));
   s.n   = n;
   s.col = col;
@@ -164,7 +164,7 @@ PetscErrorCode SpikeMatching(PetscInt n, const SpikeCSR *A, PetscInt col[], Pets
     PetscCall(AssignmentSolve_Private(&s));
     for (PetscInt i = 0; i < n; i++) {
       if (s.col[i] >= 0) continue;
-      if (*first < 0) *first = i;
+      if (*unmatched < SPIKE_MATCHING_NAMED) first[*unmatched] = i;
       ++*unmatched;
       for (PetscInt k = s.ai[i]; k < s.ai[i + 1]; k++) {
         const double cost = s.edge[k].cost - s.column[s.edge[k].j].v;

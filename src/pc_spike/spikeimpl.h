@@ -76,9 +76,10 @@ typedef struct {
   PetscScalar        *values[2], *dvalues[2]; /* on a device: scaled values of the pieces, on the host and there */
   /* small pivots have asked for the other way, for this pattern: with a matching or without one */
   PetscBool3 wanted;
-  PetscReal  error[2]; /* of the factors without and with a matching, -1: not known                       */
-  PetscBool  again;    /* the setup that is about to begin is to try the other way                       */
-  PetscBool  trying;   /* this one is                                                                    */
+  PetscReal  error[2];       /* of the factors without and with a matching, -1: not known                       */
+  PetscBool  again;          /* the setup that is about to begin is to try the other way                       */
+  PetscBool  trying;         /* this one is                                                                    */
+  char       unmatched[192]; /* rows of Pmat without a partner, as text; empty: there are none              */
   /* in the backend's memory: the place of row i of Pmat in the order of the band, and both scales */
   PetscInt  *place;
   PetscReal *dr, *dc;

@@ -52,7 +52,7 @@ static PetscErrorCode PCSpikeMatchingMay_Private(PC pc, PetscBool *may, PetscBoo
   PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
   *always = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_ALWAYS);
   *may    = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_AUTO && isauto && s->userkl == PETSC_DECIDE &&
-                     !s->pivoting && !s->definite && !s->cyclic.found && !s->diagonals);
+                     !s->pivoting && !s->definite && !s->cyclic.found);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,6 +88,7 @@ void PCSpikeMatchingForget_Private(PC_Spike *s)
 {
   s->matching.wanted   = PETSC_BOOL3_UNKNOWN;
   s->matching.error[0] = s->matching.error[1] = -1.0;
+  s->matching.unmatched[0]                    = 0;
   s->info.unmatched                           = 0;
 }
 
@@ -113,6 +114,8 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikeP
   if (!failed && !bad[1] && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeMatchingMay_Private(pc, &may, &always));
   if (always && reuse) *again = failed;
+  /* diagonals are not tried with a matching; for values that fail, or after a trial, the choice may be another one */
+  if (((PC_Spike *)pc->data)->diagonals) may = (PetscBool)(may && reuse && (failed || m->wanted != PETSC_BOOL3_UNKNOWN));
   if (!may && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   if (!reuse && m->error[0] >= 0.0 && m->error[1] >= 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* decided */
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
@@ -200,6 +203,43 @@ static PetscErrorCode PCSpikeMatchingGhosts_Private(PC pc, Mat A, PetscInt npart
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Notes how many rows have no partner, and which ones, by their numbers in the matrix: the first ones of all ranks.
+  A matching that is given up later was right about them
+*/
+static PetscErrorCode PCSpikeMatchingUnmatched_Private(PC pc, PetscInt unmatched, PetscInt first[])
+{
+  PC_Spike   *s     = (PC_Spike *)pc->data;
+  char       *text  = s->matching.unmatched, number[32];
+  MPI_Comm    comm  = PetscObjectComm((PetscObject)pc);
+  PetscInt    named = 0, *all;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  text[0] = 0;
+  PetscCallMPI(MPIU_Allreduce(&unmatched, &s->info.unmatched, 1, MPIU_INT, MPI_SUM, comm));
+  if (!s->info.unmatched) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscMalloc1((size_t)size * SPIKE_MATCHING_NAMED, &all));
+  for (PetscInt k = 0; k < SPIKE_MATCHING_NAMED && first[k] >= 0; k++) first[k] += pc->pmat->rmap->rstart;
+  PetscCallMPI(MPI_Allgather(first, SPIKE_MATCHING_NAMED, MPIU_INT, all, SPIKE_MATCHING_NAMED, MPIU_INT, comm));
+  for (PetscInt k = 0; k < size * SPIKE_MATCHING_NAMED && named < SPIKE_MATCHING_NAMED; k++) {
+    if (all[k] < 0) continue;
+    PetscCall(PetscSNPrintf(number, sizeof(number), "%s%" PetscInt_FMT, named ? ", " : "", all[k]));
+    PetscCall(PetscStrlcat(text, number, sizeof(s->matching.unmatched)));
+    named++;
+  }
+  PetscCall(PetscFree(all));
+  if (s->info.unmatched > named) {
+    PetscCall(PetscSNPrintf(number, sizeof(number), " and %" PetscInt_FMT " more", s->info.unmatched - named));
+    PetscCall(PetscStrlcat(text, number, sizeof(s->matching.unmatched)));
+  }
+  PetscCall(
+    PetscInfo(pc, "%s structurally singular: %" PetscInt_FMT " rows have no entry that could be on the diagonal: %s\n",
+              size > 1 ? "Diagonal blocks of ranks are" : "The matrix is", s->info.unmatched, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Pairs, scales and B of A; none where A has entries that are not finite, which the fill reports */
 static PetscErrorCode PCSpikeMatchingMake_Private(PC pc, Mat A)
 {
@@ -207,7 +247,7 @@ static PetscErrorCode PCSpikeMatchingMake_Private(PC pc, Mat A)
   PCSpikeMatching *m = &s->matching;
   const PetscInt   n = A->rmap->n;
   SpikeCSR         parts[2];
-  PetscInt         nparts, first, unmatched[2];
+  PetscInt         nparts, unmatched, first[SPIKE_MATCHING_NAMED];
   PetscBool        finite;
 
   PetscFunctionBegin;
@@ -215,17 +255,9 @@ static PetscErrorCode PCSpikeMatchingMake_Private(PC pc, Mat A)
   PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   /* columns, not their places in an ordering that was chosen without a matching */
   if (nparts == 2) PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, NULL, &parts[1].colmap));
-  PetscCall(SpikeMatching(n, &parts[0], m->col, m->r, m->c, &unmatched[0], &first, &finite));
+  PetscCall(SpikeMatching(n, &parts[0], m->col, m->r, m->c, &unmatched, first, &finite));
   PetscCall(PCFactoredAgree_Private(pc, &finite));
-  unmatched[1] = first < 0 ? PETSC_INT_MIN : -(first + A->rmap->rstart);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &unmatched[0], 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)pc)));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &unmatched[1], 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
-  if (finite) s->info.unmatched = unmatched[0];
-  if (finite && unmatched[0])
-    PetscCall(PetscInfo(pc,
-                        "%s structurally singular: %" PetscInt_FMT " rows, row %" PetscInt_FMT
-                        " among them, have no entry that could be on the diagonal\n",
-                        nparts == 2 ? "Diagonal blocks of ranks are" : "The matrix is", unmatched[0], -unmatched[1]));
+  if (finite) PetscCall(PCSpikeMatchingUnmatched_Private(pc, unmatched, first));
   if (finite) {
     PetscCall(PCSpikeMatchingGhosts_Private(pc, A, nparts));
     PetscCall(PCSpikeMatchingCreate_Private(pc, A, nparts, parts));
@@ -420,7 +452,7 @@ PetscErrorCode PCSpikeMatchingRefill_Private(PC pc, Mat A, PetscBool *reuse)
   PCSpikeMatching *m = &s->matching;
   const PetscInt   n = A->rmap->n;
   SpikeCSR         parts[2];
-  PetscInt         nparts, unmatched, first, *col;
+  PetscInt         nparts, unmatched, first[SPIKE_MATCHING_NAMED], *col;
   PetscReal       *r, *c;
   PetscBool        finite, same;
 
@@ -428,13 +460,14 @@ PetscErrorCode PCSpikeMatchingRefill_Private(PC pc, Mat A, PetscBool *reuse)
   if (!m->active || !m->rescale) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc3(n, &col, n, &r, n, &c));
   PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
-  PetscCall(SpikeMatching(n, &parts[0], col, r, c, &unmatched, &first, &finite));
+  PetscCall(SpikeMatching(n, &parts[0], col, r, c, &unmatched, first, &finite));
   PetscCall(PCFactoredAgree_Private(pc, &finite));
   PetscCall(PetscArraycmp(col, m->col, n, &same));
   PetscCall(PCFactoredAgree_Private(pc, &same));
   if (finite && same) {
     SpikeBand *b = &s->band;
 
+    PetscCall(PCSpikeMatchingUnmatched_Private(pc, unmatched, first));
     PetscCall(PetscArraycpy(m->r, r, n));
     PetscCall(PetscArraycpy(m->c, c, n));
     PetscCall(PCSpikeMatchingGhosts_Private(pc, A, nparts));
@@ -505,7 +538,8 @@ static PetscErrorCode PCSpikeGetMatchingRescale_Spike(PC pc, PetscBool *rescale)
   row permutation P and scales R and C, powers of two, the band is that of P R A C, whose diagonal entries are of
   magnitude 1 and whose others are not larger, up to a factor of two. These are found by a maximum product matching, in
   the first setup, on the host; a structurally singular matrix is found so too, and `PCSpikeInfo`, the view and -info
-  say how many rows have no partner. Permutation and scales stay while the pattern of the matrix does
+  say how many rows have no partner, and the view and -info which ones, up to eight by their numbers, also where the
+  matching is given up. Permutation and scales stay while the pattern of the matrix does
   (`PCSpikeSetMatchingRescale()`). They are applied where the band is filled; for a device the values are scaled on the
   host in each setup, and copied.
 

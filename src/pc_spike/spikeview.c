@@ -236,12 +236,16 @@ static PetscErrorCode PCSpikeViewQuality_Private(PC pc, const PCSpikeInfo *info,
 {
   PC_Spike       *s       = (PC_Spike *)pc->data;
   const PetscBool coupled = PCSpikeIsCoupled_Private(info);
+  PetscMPIInt     size;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   if (info->unmatched)
     PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  structurally singular: %" PetscInt_FMT " rows have no entry for the diagonal\n",
-                                     info->unmatched));
+                                     "  structurally singular%s: %" PetscInt_FMT
+                                     " rows have no entry for the diagonal: %s\n",
+                                     size > 1 ? " in the diagonal blocks of ranks" : "", info->unmatched,
+                                     s->matching.unmatched));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  dropped share of sum |a_ij| %g\n", (double)info->dropped));
   if (coupled)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  far ends of the spikes%s %.1e\n",

@@ -97,12 +97,12 @@ static double Best(const Problem *P, PetscInt i, unsigned int left)
   that is matched below 1/2, unless powers of two do not reach so far
 */
 static PetscBool Good(const Problem *P, const PetscInt col[], const PetscReal r[], const PetscReal c[],
-                      PetscInt unmatched, PetscInt first)
+                      PetscInt unmatched, const PetscInt first[])
 {
   PetscBool used[MOST] = {PETSC_FALSE};
-  PetscInt  without = 0, firstwithout = -1;
-  const int most  = PetscDefined(USE_REAL_SINGLE) ? 120 : 1000;
-  PetscBool reach = PETSC_TRUE;
+  PetscInt  without    = 0;
+  const int most       = PetscDefined(USE_REAL_SINGLE) ? 120 : 1000;
+  PetscBool reach      = PETSC_TRUE;
   int       er, ec;
 
   for (PetscInt i = 0; i < P->n; i++) {
@@ -110,9 +110,13 @@ static PetscBool Good(const Problem *P, const PetscInt col[], const PetscReal r[
     used[col[i]] = PETSC_TRUE;
     if (frexp((double)r[i], &er) != 0.5 || frexp((double)c[i], &ec) != 0.5) return PETSC_FALSE;
     if (abs(er - 1) >= most || abs(ec - 1) >= most) reach = PETSC_FALSE;
-    if (P->a[i][col[i]] == 0.0 && !without++) firstwithout = i;
+    if (P->a[i][col[i]] != 0.0) continue;
+    if (without < SPIKE_MATCHING_NAMED && first[without] != i) return PETSC_FALSE;
+    without++;
   }
-  if (without != unmatched || firstwithout != first || P->n - unmatched != Most(P)) return PETSC_FALSE;
+  for (PetscInt k = without; k < SPIKE_MATCHING_NAMED; k++)
+    if (first[k] != -1) return PETSC_FALSE;
+  if (without != unmatched || P->n - unmatched != Most(P)) return PETSC_FALSE;
   for (PetscInt i = 0; i < P->n && !unmatched && reach; i++)
     for (PetscInt j = 0; j < P->n; j++) {
       const double scaled = P->a[i][j] * (double)r[i] * (double)c[j];
@@ -188,7 +192,7 @@ static PetscErrorCode TestLarge(void)
     const double   range   = k % 3 ? 1.0 : 20.0;
     double         product = 0.0, best;
     SpikeCSR       A;
-    PetscInt       unmatched, first, nz = 0, without = 0;
+    PetscInt       unmatched, first[SPIKE_MATCHING_NAMED], nz = 0, without = 0;
     PetscBool      finite, *used;
 
     for (PetscInt l = 0; l < n * n; l++) cost[l] = HUGE_VAL;
@@ -212,7 +216,7 @@ static PetscErrorCode TestLarge(void)
     A.ai = ai;
     A.aj = aj;
     A.aa = aa;
-    PetscCall(SpikeMatching(n, &A, col, r, c, &unmatched, &first, &finite));
+    PetscCall(SpikeMatching(n, &A, col, r, c, &unmatched, first, &finite));
     PetscCall(PetscCalloc1(n, &used));
     cases[0]++;
     for (PetscInt i = 0; i < n; i++) {
@@ -225,7 +229,7 @@ static PetscErrorCode TestLarge(void)
       else without++;
     }
     PetscCall(PetscFree(used));
-    bad[0] += !finite || without != unmatched || (unmatched > 0) != (first >= 0);
+    bad[0] += !finite || without != unmatched || (unmatched > 0) != (first[0] >= 0);
     best = Least(n, cost);
     bad[0] += (best < HUGE_VAL) != !unmatched;
     if (unmatched) continue;
@@ -255,7 +259,7 @@ static PetscErrorCode Test(void)
     const PetscInt n     = k < 40 ? k % 4 : k % 2 ? (PetscInt)(1 + Random() * 6) : (PetscInt)(Random() * MOST);
     const double   range = k % 3 ? 4.0 : PetscDefined(USE_REAL_SINGLE) ? 30.0 : 300.0;
     SpikeCSR       A;
-    PetscInt       col[MOST], unmatched, first;
+    PetscInt       col[MOST], unmatched, first[SPIKE_MATCHING_NAMED];
     PetscReal      r[MOST], c[MOST];
     PetscBool      finite;
 
@@ -264,7 +268,7 @@ static PetscErrorCode Test(void)
     A.ai = P.ai;
     A.aj = P.aj;
     A.aa = P.aa;
-    PetscCall(SpikeMatching(n, &A, col, r, c, &unmatched, &first, &finite));
+    PetscCall(SpikeMatching(n, &A, col, r, c, &unmatched, first, &finite));
     cases[0]++;
     bad[0] += !finite || !Good(&P, col, r, c, unmatched, first);
     if (n <= 7 && !unmatched) {
@@ -276,7 +280,7 @@ static PetscErrorCode Test(void)
     }
     if (n && P.ai[n]) { /* an entry that is no number, or infinite */
       P.aa[(PetscInt)(Random() * P.ai[n])] = (PetscScalar)(k % 2 ? NAN : HUGE_VAL);
-      PetscCall(SpikeMatching(n, &A, col, r, c, &unmatched, &first, &finite));
+      PetscCall(SpikeMatching(n, &A, col, r, c, &unmatched, first, &finite));
       cases[2]++;
       bad[2] += finite;
     }
@@ -289,7 +293,7 @@ static PetscErrorCode Test(void)
         P.aa[P.ai[i + 1]++] = i == j ? (PetscScalar)(2.0 * MOST) : (PetscScalar)(Random() - 0.5);
       }
     }
-    PetscCall(SpikeMatching(n, &A, col, r, c, &unmatched, &first, &finite));
+    PetscCall(SpikeMatching(n, &A, col, r, c, &unmatched, first, &finite));
     cases[3]++;
     for (PetscInt i = 0; i < n; i++) {
       if (col[i] == i) continue;
