@@ -11,7 +11,7 @@ each matrix has a frame.
 import csv
 import sys
 
-COLORS = {"solved": "#8fbf8f", "diverged": "#d0d0d0", "errors": "#f0b060", "wrong": "#d04040"}
+COLORS = {"solved": "#8fbf8f", "diverged": "#d0d0d0", "refused": "#a0b8d8", "errors": "#f0b060", "wrong": "#d04040"}
 
 
 def short(seconds):
@@ -54,7 +54,7 @@ def main():
     axes.xaxis.tick_top()
     axes.set_yticks([i + 0.45 for i in range(len(matrices))])
     axes.set_yticklabels(["%s  %d" % (m, size[m]) for m in matrices], fontsize=6)
-    axes.legend([plt.Rectangle((0, 0), 1, 1, color=c) for c in COLORS.values()], list(COLORS), ncol=4, fontsize=7,
+    axes.legend([plt.Rectangle((0, 0), 1, 1, color=c) for c in COLORS.values()], list(COLORS), ncol=5, fontsize=7,
                 loc="upper center", bbox_to_anchor=(0.5, 0.0))
     figure.tight_layout()
     name = sys.argv[2] if len(sys.argv) == 3 else sys.argv[1].rsplit(".", 1)[0] + ".png"

@@ -7,6 +7,7 @@ static char help[] = "Krylov methods with PCSPIKE and PCBLOCKILU, all with their
   -rtol t -max_it k  (1e-8, 10000)\n\
   -generated 0|1     hard matrices of our own: singular, zeros on the diagonal, scaled (1)\n\
   -rows n            of these (200)\n\
+  -seeds k           of each random kind: permuted bands, bordered ones, circuits (3)\n\
   -csv FILE          outcome, iterations, residual and seconds of each; benchmarks/plot_survey.py draws it\n\n";
 
 #include <petscspike.h>
@@ -15,21 +16,26 @@ static char help[] = "Krylov methods with PCSPIKE and PCBLOCKILU, all with their
 
 #define MAXTYPES 8
 
-/* What became of a solve. Wrong: the method says that it converged, the true residual is above 100 rtol */
+/*
+  What became of a solve. Refused: the preconditioner failed (KSP_DIVERGED_PC_FAILED). Wrong: the method says that it
+  converged, the true residual is above 100 rtol
+*/
 typedef enum {
   SOLVED,
   DIVERGED,
+  REFUSED,
   ERROR,
   WRONG,
   NOUTCOMES
 } Outcome;
-static const char *const outcomes[] = {"solved", "diverged", "errors", "wrong"};
+static const char *const outcomes[] = {"solved", "diverged", "refused", "errors", "wrong"};
 
 typedef struct {
-  PetscInt  nksps, npcs, maxit, rows;
+  PetscInt  nksps, npcs, maxit, rows, seeds;
   char     *ksps[MAXTYPES], *pcs[MAXTYPES];
   PetscReal rtol;
   PetscInt  count[2][MAXTYPES][MAXTYPES][NOUTCOMES]; /* of real matrices, of generated ones */
+  double    seconds[2][MAXTYPES][MAXTYPES];
   FILE     *csv;
 } Survey;
 
@@ -112,9 +118,11 @@ static PetscErrorCode Try(Survey *s, const char name[], PetscBool generated, Mat
         PetscCall(VecAYPX(r, -1.0, b));
         PetscCall(Norm(r, &rnorm));
         relative = bnorm > 0.0 ? rnorm / bnorm : rnorm;
-        outcome  = reason <= 0 ? DIVERGED : rnorm <= 100 * s->rtol * bnorm ? SOLVED : WRONG; /* NaN is wrong */
+        if (reason == KSP_DIVERGED_PC_FAILED) outcome = REFUSED;
+        else outcome = reason <= 0 ? DIVERGED : rnorm <= 100 * s->rtol * bnorm ? SOLVED : WRONG; /* NaN is wrong */
       } else outcome = ERROR;
       s->count[generated][p][k][outcome]++;
+      s->seconds[generated][p][k] += end - start;
       if (s->csv)
         PetscCall(PetscFPrintf(PETSC_COMM_SELF, s->csv,
                                "\"%s\",%" PetscInt_FMT ",%s,%s,%s,%" PetscInt_FMT ",%.2e,%.3e\n", name, N, s->ksps[k],
@@ -122,8 +130,9 @@ static PetscErrorCode Try(Survey *s, const char name[], PetscBool generated, Mat
       if (outcome == ERROR) PetscCall(PetscSNPrintf(text, sizeof(text), "ERROR %d", (int)ierr));
       else if (outcome == WRONG) PetscCall(PetscSNPrintf(text, sizeof(text), "WRONG %.1e", (double)relative));
       else if (outcome == SOLVED) PetscCall(PetscSNPrintf(text, sizeof(text), "%" PetscInt_FMT, its));
+      else if (outcome == REFUSED) PetscCall(PetscStrncpy(text, "refused", sizeof(text)));
       else PetscCall(PetscStrncpy(text, KSPConvergedReasons[reason] + strlen("DIVERGED_"), sizeof(text)));
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18s", text));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18s %9.2e", text, end - start));
       PetscCall(KSPDestroy(&ksp));
     }
   }
@@ -288,6 +297,114 @@ static PetscErrorCode Generated(Survey *s, PetscRandom random)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+typedef enum {
+  PERMUTED, /* a dominant band, rows and columns in random orders of their own */
+  BORDERED, /* a dominant band with four full rows and columns */
+  CIRCUIT,  /* [G B; B^T 0]: conductances of 1e-6 to 1 in a chain, a supply net, and voltage sources */
+  NRANDOM
+} RandomKind;
+static const char *const randomkinds[] = {"permuted band", "bordered", "circuit"};
+
+static PetscErrorCode Shuffle(PetscRandom random, PetscInt n, PetscInt to[])
+{
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < n; i++) to[i] = i;
+  for (PetscInt i = n - 1; i > 0; i--) {
+    PetscReal v;
+    PetscInt  j, t = to[i];
+
+    PetscCall(PetscRandomGetValueReal(random, &v));
+    j     = PetscMin(i, (PetscInt)(v * (PetscReal)(i + 1)));
+    to[i] = to[j];
+    to[j] = t;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A conductance g between two nodes */
+static PetscErrorCode Conductance(Mat A, PetscInt i, PetscInt j, PetscReal g)
+{
+  PetscFunctionBeginUser;
+  PetscCall(MatSetValue(A, i, i, g, ADD_VALUES));
+  PetscCall(MatSetValue(A, j, j, g, ADD_VALUES));
+  PetscCall(MatSetValue(A, i, j, -g, ADD_VALUES));
+  PetscCall(MatSetValue(A, j, i, -g, ADD_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GenerateCircuit(PetscInt n, PetscRandom random, Mat A)
+{
+  const PetscInt nodes = n - n / 20;
+  PetscReal      v, w;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 1; i < nodes; i++) {
+    for (PetscInt k = 0; k < 2; k++) { /* to the node before it, and to one of the five before it */
+      PetscCall(PetscRandomGetValueReal(random, &v));
+      PetscCall(PetscRandomGetValueReal(random, &w));
+      PetscCall(Conductance(A, i, PetscMax(0, i - 1 - (k ? (PetscInt)(5 * v) : 0)), PetscPowReal(10, -6 * w)));
+    }
+    if (i % 10 == 0) PetscCall(Conductance(A, i, 0, 0.1));
+    if (i % 7 == 0) PetscCall(MatSetValue(A, i, i, 1e-3, ADD_VALUES)); /* to ground */
+  }
+  for (PetscInt k = nodes; k < n; k++) {
+    const PetscInt at = 20 * (k - nodes) * nodes / n;
+
+    PetscCall(MatSetValue(A, k, at, 1.0, ADD_VALUES));
+    PetscCall(MatSetValue(A, at, k, 1.0, ADD_VALUES));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GenerateRandom(RandomKind kind, PetscInt n, PetscRandom random, Mat *A)
+{
+  PetscInt *row, *col;
+  PetscReal v;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 16, NULL, A));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(PetscMalloc2(n, &row, n, &col));
+  PetscCall(Shuffle(random, n, row));
+  PetscCall(Shuffle(random, n, col));
+  for (PetscInt i = 0; i < n && kind != CIRCUIT; i++)
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscBool full = (PetscBool)(kind == BORDERED && (i % (n / 4 + 1) == 2 || j % (n / 4 + 1) == 2));
+
+      if (PetscAbsInt(i - j) > 3 && !full) continue;
+      PetscCall(PetscRandomGetValueReal(random, &v));
+      v = i == j ? 8 : PetscAbsInt(i - j) > 3 ? v - 0.5 : 2 * v - 1;
+      PetscCall(MatSetValue(*A, kind == PERMUTED ? row[i] : i, kind == PERMUTED ? col[j] : j, v, ADD_VALUES));
+    }
+  if (kind == CIRCUIT) PetscCall(GenerateCircuit(n, random, *A));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscFree2(row, col));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each random kind from the seeds 1, 2, ... */
+static PetscErrorCode GeneratedRandom(Survey *s, PetscRandom random)
+{
+  PetscFunctionBeginUser;
+  for (int kind = 0; kind < NRANDOM; kind++)
+    for (PetscInt seed = 1; seed <= s->seeds; seed++) {
+      Mat  A;
+      Vec  b;
+      char name[64];
+
+      PetscCall(PetscRandomSetSeed(random, (PetscInt64)seed));
+      PetscCall(PetscRandomSeed(random));
+      PetscCall(GenerateRandom((RandomKind)kind, s->rows, random, &A));
+      PetscCall(PetscSNPrintf(name, sizeof(name), "%s, seed %" PetscInt_FMT, randomkinds[kind], seed));
+      PetscCall(Rhs(A, random, &b));
+      PetscCall(Try(s, name, PETSC_TRUE, A, b));
+      PetscCall(VecDestroy(&b));
+      PetscCall(MatDestroy(&A));
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Total(const Survey *s, PetscBool generated)
 {
   PetscFunctionBeginUser;
@@ -296,9 +413,14 @@ static PetscErrorCode Total(const Survey *s, PetscBool generated)
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-39s", outcomes[o]));
     for (PetscInt p = 0; p < s->npcs; p++)
       for (PetscInt k = 0; k < s->nksps; k++)
-        PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18" PetscInt_FMT, s->count[generated][p][k][o]));
+        PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18" PetscInt_FMT " %9s", s->count[generated][p][k][o], ""));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
   }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-39s", "seconds"));
+  for (PetscInt p = 0; p < s->npcs; p++)
+    for (PetscInt k = 0; k < s->nksps; k++)
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18s %9.2e", "", s->seconds[generated][p][k]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -332,6 +454,7 @@ int main(int argc, char **argv)
   s.rtol  = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8;
   s.maxit = 10000;
   s.rows  = 200;
+  s.seeds = 3;
   PetscCall(PetscOptionsGetenv(PETSC_COMM_WORLD, "SPIKE_MATRICES", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dir", dir, sizeof(dir), NULL));
   PetscCall(PetscTestDirectory(dir, 'r', &exists));
@@ -340,6 +463,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-rtol", &s.rtol, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_it", &s.maxit, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-rows", &s.rows, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-seeds", &s.seeds, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-generated", &generated, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
   if (csv[0]) {
@@ -354,7 +478,7 @@ int main(int argc, char **argv)
   for (PetscInt p = 0; p < s.npcs; p++)
     for (PetscInt k = 0; k < s.nksps; k++) {
       PetscCall(PetscSNPrintf(column, sizeof(column), "%s %s", s.ksps[k], s.pcs[p]));
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18s", column));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18s %9s", column, "seconds"));
     }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
   files.survey = &s;
@@ -362,6 +486,7 @@ int main(int argc, char **argv)
   if (exists) PetscCall(ForEachMatrix(dir, 32, TryMatrix, &files));
   else PetscCall(PetscPrintf(PETSC_COMM_SELF, "No folder of matrices \"%s\": set SPIKE_MATRICES or -dir\n", dir));
   if (generated) PetscCall(Generated(&s, random));
+  if (generated) PetscCall(GeneratedRandom(&s, random));
   if (exists) PetscCall(Total(&s, PETSC_FALSE));
   if (generated) PetscCall(Total(&s, PETSC_TRUE));
   for (PetscInt k = 0; k < s.nksps; k++) PetscCall(PetscFree(s.ksps[k]));

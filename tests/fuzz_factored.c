@@ -4,7 +4,9 @@ static char help[] = "Random cases of MATSOLVERSPIKE: PCLU and PCCHOLESKY by the
 
 #include "fuzz.h"
 
-/* DOMINANT: by rows and columns; DEFINITE: hermitian besides; SHUFFLED: rows of it 2 k and 2 k + 1; WEAK: not dominant */
+/*
+  DOMINANT: by rows and columns; DEFINITE: hermitian besides; SHUFFLED: rows of it 2 k and 2 k + 1; WEAK: not dominant
+*/
 typedef enum {
   DOMINANT,
   DEFINITE,
@@ -67,8 +69,8 @@ static PetscErrorCode Small(const Case *c, const PetscScalar *a, PetscBool trans
   const PetscReal tol = PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-12;
 
   PetscFunctionBegin;
-  PetscCall(FuzzBackward(c->n, a, trans, b, x, 2.0 * tol / PetscSqrtReal(c->n + 1.0) / PETSC_MACHINE_EPSILON, what,
-                         where));
+  PetscCall(
+    FuzzBackward(c->n, a, trans, b, x, 2.0 * tol / PetscSqrtReal(c->n + 1.0) / PETSC_MACHINE_EPSILON, what, where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,8 +115,8 @@ static PetscErrorCode Check(Fuzz *f, PC pc, Mat A, const Case *c, PetscScalar *a
   PetscCall(PCReduceFailedReason(pc));
   PetscCall(PCGetFailedReason(pc, &reason));
   if (c->zero >= 0) {
-    PetscCall(FuzzSmall(reason == PC_FACTOR_NUMERIC_ZEROPIVOT ? 0.0 : 1.0, 0.0, "a row of zeros that is not found",
-                        where));
+    PetscCall(
+      FuzzSmall(reason == PC_FACTOR_NUMERIC_ZEROPIVOT ? 0.0 : 1.0, 0.0, "a row of zeros that is not found", where));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   /* what is not dominant may be singular to rounding, and fails then */

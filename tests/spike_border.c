@@ -475,12 +475,11 @@ static PetscErrorCode TestPeriodicMost(PetscInt K)
   PetscCall(CreatePC(A, &pc));
   PetscCall(PCSetUp(pc));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(
-    SpikeTestCheck((PetscBool)(K <= 64 ? info.border == K && !info.reordered && PetscMax(info.kl, info.ku) == K
-                                       : !info.border && info.reordered && PetscMax(info.kl, info.ku) <= 3 * K),
-                   "periodic band of half-bandwidth %" PetscInt_FMT ": border of %" PetscInt_FMT
-                   ", half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT,
-                   K, info.border, info.kl, info.ku));
+  PetscCall(SpikeTestCheck((PetscBool)(K <= 64 ? info.border == K && !info.reordered && PetscMax(info.kl, info.ku) == K
+                                               : !info.border && info.reordered && PetscMax(info.kl, info.ku) <= 3 * K),
+                           "periodic band of half-bandwidth %" PetscInt_FMT ": border of %" PetscInt_FMT
+                           ", half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT,
+                           K, info.border, info.kl, info.ku));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 15));
   PetscCall(PCApply(pc, b, x));

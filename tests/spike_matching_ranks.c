@@ -338,8 +338,8 @@ static PetscErrorCode TestSingular(void)
                              "singular: matched %d, %" PetscInt_FMT " without partner", (int)info.matched,
                              info.unmatched));
     PetscCall(ViewText(pc, 8192, text));
-    PetscCall(
-      SpikeTestCheck((PetscBool)((strstr(text, row) == NULL) == (pass > 0)), "singular, the view names another row: %s", text));
+    PetscCall(SpikeTestCheck((PetscBool)((strstr(text, row) == NULL) == (pass > 0)),
+                             "singular, the view names another row: %s", text));
     if (pass) PetscCall(CheckInverse(pc, a, "regular again"));
     PetscCall(MatDestroy(&A));
   }

@@ -580,8 +580,8 @@ static inline PetscErrorCode SpikeTestColumns(PC pc, PetscInt columns, PetscReal
       PetscCall(VecAXPY(y, -1.0, col));
       PetscCall(MatDenseRestoreColumnVecRead(Y, c, &col));
       PetscCall(VecNorm(y, NORM_INFINITY, &diff));
-      PetscCall(SpikeTestSmall(diff, tol * norm, trans ? "column of PCMatApplyTranspose()" : "column of PCMatApply()",
-                               where));
+      PetscCall(
+        SpikeTestSmall(diff, tol * norm, trans ? "column of PCMatApplyTranspose()" : "column of PCMatApply()", where));
     }
     PetscCall(MatDestroy(&Y));
   }

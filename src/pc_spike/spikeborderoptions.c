@@ -55,6 +55,9 @@ static PetscErrorCode PCSpikeGetMaxBorder_Spike(PC pc, PetscInt *max)
   a matrix without one. A copy of it is kept, which each setup fills on the host. Periodic tridiagonal systems keep
   their rank-one updates.
 
+  A periodic band of half-bandwidth K has a border of K rows, up to K = 64. Above, and where K rows are more than the
+  largest border, it is reordered to a band that is two to three times as wide.
+
   Where B is singular, or nearly, though the matrix need not be, up to four more rows join the border, those of the zero
   pivots, each in a setup of its own; where that does not help, or there is no room, pivots are boosted as without a
   border. A zero pivot of S is boosted too, and counted.

@@ -115,7 +115,8 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikeP
   PetscCall(PCSpikeMatchingMay_Private(pc, &may, &always));
   if (always && reuse) *again = failed;
   /* diagonals are not tried with a matching; for values that fail, or after a trial, the choice may be another one */
-  if (((PC_Spike *)pc->data)->diagonals) may = (PetscBool)(may && reuse && (failed || m->wanted != PETSC_BOOL3_UNKNOWN));
+  if (((PC_Spike *)pc->data)->diagonals)
+    may = (PetscBool)(may && reuse && (failed || m->wanted != PETSC_BOOL3_UNKNOWN));
   if (!may && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   if (!reuse && m->error[0] >= 0.0 && m->error[1] >= 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* decided */
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));

@@ -89,6 +89,11 @@ static PetscErrorCode PCSpikeGetPivoting_Spike(PC pc, PetscBool *pivoting)
   spikes and reduced systems are those of factors without exchanges, and a partition that is singular by itself in a
   matrix that is not has a zero pivot, which `PCFactorSetShiftType()` boosts or reports. One partition has none.
 
+  With several partitions an application loses what their conditions cost, with truncated and with exact coupling: two
+  digits beside LAPACK's backward error are no exception, in wide bands above all. Refinement wins them back, with
+  `KSPPREONLY`, or by `PCSpikeSetDirect()` wherever the preconditioner is applied; it stops at the tolerance of
+  `PCSpikeSetRefinementTolerance()`.
+
   Factors have the precision of the vectors; another one is an error. Bands that are too wide for the kernels of a
   device leave factors and solves to the host, as the view and -info say. A device keeps the band beside its factors, so
   that both take about 5/2 of the memory.
