@@ -77,7 +77,8 @@ static PetscErrorCode SpikePaceMeasure_Private(const SpikeDevice *gpu, SpikePace
   pace->launch = pace->memory = pace->step = 1;
   if (cudaMalloc((void **)&room, 2 * bytes) != cudaSuccess) {
     (void)cudaGetLastError();
-    PetscCall(PetscInfo(NULL, "No memory for a measurement of the device (%zu bytes): the speed of the model is taken\n",
+    PetscCall(PetscInfo(NULL,
+                        "No memory for a measurement of the device (%zu bytes): the speed of the model is taken\n",
                         2 * bytes));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

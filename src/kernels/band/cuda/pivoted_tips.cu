@@ -42,9 +42,12 @@ __device__ static inline double SpikePivotedRate(double head, double far, int ro
   return head > 0.0 && far > 0.0 ? PetscMin(log(far / head) / PetscMax(rows, 1), 0.0) : (double)PETSC_MIN_REAL;
 }
 
-/* Whether the spike has fallen; its reach and rate. x: rows of the partition, nc columns; tip: rows of its end */
+/*
+  Whether the spike has fallen; its reach and rate. x: rows of the partition, nc columns; tip: rows of its end. Fewer
+  than gap rows of zeros, the diagonals of U, say nothing of those behind them
+*/
 __device__ static inline bool SpikePivotedFallen(const PetscScalar *x, PetscCount ldx, int nc, int n, int l, int tip,
-                                                 bool top, double eps, double tol, SpikePivotedReach *shared,
+                                                 int gap, bool top, double eps, double tol, SpikePivotedReach *shared,
                                                  int *reach, double *rate)
 {
   const int half = PetscMax(l / 2, PetscMin(2 * tip, l));
@@ -77,10 +80,10 @@ __device__ static inline bool SpikePivotedFallen(const PetscScalar *x, PetscCoun
     if (d >= half - tip && d < half) SpikePivotedMost(&shared->mid, m);
   }
   __syncthreads();
-  const bool   fallen = shared->last <= l - tip;
+  const bool   fallen = shared->last <= l - gap;
   const double mid = __longlong_as_double((long long)shared->mid), far = __longlong_as_double((long long)shared->far);
 
-  *reach = shared->reached <= l - tip ? PetscMax(shared->reached, tip) : n;
+  *reach = shared->reached <= l - gap ? PetscMax(shared->reached, tip) : n;
   *rate  = l == n || fallen ? SpikePivotedRate(head, far, l - tip)
          : mid > 0.0        ? PetscMin(SpikePivotedRate(head, mid, half - tip) + 2.0 * log(2.0) / l, 0.0)
                             : (double)PETSC_MIN_REAL;
@@ -196,7 +199,8 @@ __global__ void __launch_bounds__(SpikePivotedBound<W>::THREADS, SpikePivotedBou
         __syncthreads();
         s.upper(first / W, done, n);
         done = first / W;
-        if (SpikePivotedFallen(s.x, s.ldx, nc, n, l, K, false, a.eps, a.tol, &seen, &reach, &rate) || l >= most) break;
+        if (SpikePivotedFallen(s.x, s.ldx, nc, n, l, K, v.hu, false, a.eps, a.tol, &seen, &reach, &rate) || l >= most)
+          break;
       }
       SpikePivotedKeep(s.x, s.ldx, nc, n - kl, kl, a.Vb + vb);
     } else {
@@ -207,15 +211,19 @@ __global__ void __launch_bounds__(SpikePivotedBound<W>::THREADS, SpikePivotedBou
         s.nc = nc;
         SpikePivotedBegin(s.x, s.ldx, nc, 0, end, 0, h, A);
         s.lower(0, (corner + W - 1) / W, PetscMin(n, corner + kl));
+        /* what exchanges have moved behind the corner */
+        const double first  = SpikePivotedNorm(s.x, s.ldx, nc, 0, PetscMin(K, n), &seen.head),
+                     behind = SpikePivotedNorm(s.x, s.ldx, nc, corner, PetscMin(n, corner + kl) - corner, &seen.head);
+
         SpikePivotedSigns(s.x, s.ldx, nc, corner, end);
         s.nc = nc + 1;
         s.upper(0, (corner + W - 1) / W, end);
-        const bool   fallen = SpikePivotedFallen(s.x, s.ldx, nc, n, l, K, true, a.eps, a.tol, &seen, &reach, &rate);
-        const double tip    = SpikePivotedNorm(s.x, s.ldx, nc, 0, ku, &seen.head),
-                     back   = SpikePivotedNorm(s.x + nc * s.ldx, s.ldx, 1, 0, ku, &seen.head),
-                     far    = SpikePivotedNorm(s.x, s.ldx, nc, corner - K, K, &seen.head);
+        const bool fallen = SpikePivotedFallen(s.x, s.ldx, nc, n, l, K, v.hu, true, a.eps, a.tol, &seen, &reach, &rate);
+        const double tip  = SpikePivotedNorm(s.x, s.ldx, nc, 0, ku, &seen.head),
+                     back = SpikePivotedNorm(s.x + nc * s.ldx, s.ldx, 1, 0, ku, &seen.head),
+                     far  = SpikePivotedNorm(s.x, s.ldx, nc, corner - K, K, &seen.head);
 
-        if ((fallen && back * far <= a.small * tip) || corner == n || l >= most) break;
+        if ((fallen && behind <= a.eps * first && back * far <= a.small * tip) || corner == n || l >= most) break;
       }
       SpikePivotedKeep(s.x, s.ldx, nc, 0, ku, a.Wt + wt);
     }
