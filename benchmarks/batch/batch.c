@@ -16,7 +16,7 @@ static char help
        "  -one <true>, -lapack <true>, -gpsv <true>  those columns\n"
        "  -mat_type aijcusparse     on a GPU; any option of PCSPIKE\n\n";
 
-#include "../common/bandcase.h"
+#include "../common/copyrate.h"
 #include "../../tests/lapackgb.h"
 #include <math.h>
 #if defined(SPIKE_HAVE_CUDA)
@@ -63,37 +63,6 @@ static PetscErrorCode CreateBatch(PetscInt nsys, PetscInt m, PetscInt K, Mat *A)
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatSeqAIJSetPreallocationCSR(*A, ia, ja, a));
   PetscCall(PetscFree3(ia, ja, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Bytes a second of y <- x, both ways counted, on vectors of this type too large for a cache */
-static PetscErrorCode CopyRate(PetscReal *rate)
-{
-  const PetscInt n = 40000000;
-  Mat            D;
-  Vec            x, y;
-  double         t[20];
-  PetscLogDouble t0 = 0.0, t1 = 0.0;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatCreate(PETSC_COMM_SELF, &D)); /* vectors where matrices are */
-  PetscCall(MatSetSizes(D, n, n, n, n));
-  PetscCall(MatSetType(D, MATSEQAIJ));
-  PetscCall(MatSetFromOptions(D));
-  PetscCall(MatSeqAIJSetPreallocation(D, 0, NULL));
-  PetscCall(MatCreateVecs(D, &x, &y));
-  PetscCall(VecSet(x, 1.0));
-  PetscCall(VecCopy(x, y));
-  for (int r = 0; r < 20; r++) {
-    PetscCall(Wait(PETSC_COMM_SELF, &t0));
-    for (int k = 0; k < 4; k++) PetscCall(VecCopy(k % 2 ? y : x, k % 2 ? x : y));
-    PetscCall(Wait(PETSC_COMM_SELF, &t1));
-    t[r] = (t1 - t0) / 4;
-  }
-  *rate = (PetscReal)(2.0 * n * sizeof(PetscScalar) / Median(20, t));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,7 +213,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-one", &run.one, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-lapack", &run.lapack, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-gpsv", &run.gpsv, NULL));
-  PetscCall(CopyRate(&run.rate));
+  PetscCall(CopyRate(PETSC_COMM_SELF, &run.rate));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "a copy moves %.0f GB/s\n", (double)(run.rate * 1e-9)));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %5s %3s %9s %9s %9s %6s %20s %19s %16s %9s\n", "systems", "rows", "K",
                         "first", "setup", "apply", "of it", "one band", "LAPACK", "gpsv", "residual"));
