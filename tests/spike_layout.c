@@ -136,7 +136,7 @@ static PetscErrorCode Band(Mat A, const PetscInt row[], const PetscInt column[],
 static PetscErrorCode CheckStarts(Mat A, IS starts, const PCSpikeInfo *info, const char where[])
 {
   const PetscInt *first;
-  PetscInt        np, all, start, end, size[2] = {0, PETSC_INT_MIN}; /* the largest, - the smallest */
+  PetscInt        np, all, start, end, size[2] = {0, -PETSC_INT_MAX}; /* the largest, - the smallest */
   PetscBool       good;
 
   PetscFunctionBegin;
