@@ -302,7 +302,8 @@ static PetscErrorCode BadApply(PC pc, Vec x, Vec y)
   PetscFunctionBegin;
   PetscCall(PCShellGetContext(pc, &calls));
   PetscCall(VecCopy(x, y));
-  if (++*calls == 6) PetscCall(VecSet(y, PETSC_INFINITY));
+  if (++*calls == 6)
+    PetscCall(VecScale(y, PETSC_INFINITY)); /* the largest numbers: sums overflow, with the sign of r.r */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -221,22 +221,33 @@ SPIKE_SCALAR_INLINE PetscReal SpikeKrylovNormCG(const SpikeKrylovScalars *s, Pet
 }
 
 /*
-  z.r changes its sign in real arithmetic only with an indefinite preconditioner; z.r = 0 with r != 0 leaves nothing to
-  divide by
+  z.r and p.Ap are real where A and B are hermitian: an imaginary part is rounding. Without it alpha and beta are real,
+  and a product with them has the same bits whether or not a compiler fuses its multiplications and additions
+*/
+SPIKE_SCALAR_INLINE PetscScalar SpikeKrylovHermitian(const SpikeKrylovScalars *s, PetscScalar dot)
+{
+  /* infinity or NaN in either part is to be seen */
+  return s->f.symmetric > (PetscReal)0.0 || !SpikeKrylovFinite(dot) ? dot : (PetscScalar)PetscRealPart(dot);
+}
+
+/*
+  z.r, which is real, changes its sign only with an indefinite preconditioner. Without conjugates it has no sign in
+  complex arithmetic. z.r = 0 with r != 0 leaves nothing to divide by
 */
 SPIKE_SCALAR_INLINE void SpikeKrylovEndCG(SpikeKrylovScalars *s, PetscScalar zr, PetscScalar zz, PetscScalar rr)
 {
-  const PetscScalar old = s->rho;
+  const PetscScalar old   = s->rho;
+  const PetscBool   signs = PetscDefined(USE_COMPLEX) && s->f.symmetric > (PetscReal)0.0 ? PETSC_FALSE : PETSC_TRUE;
 
   SpikeKrylovTestNorm(s, SpikeKrylovNormCG(s, zr, zz, rr));
+  zr     = SpikeKrylovHermitian(s, zr);
   s->rho = zr;
   if (s->reason) return;
   if (!SpikeKrylovFinite(zr)) s->reason = KSP_DIVERGED_NANORINF;
   else if (zr == (PetscScalar)0.0)
     s->reason = s->f.symmetric > (PetscReal)0.0 ? SPIKE_KRYLOV_RESTART : KSP_CONVERGED_ATOL;
-#if !defined(PETSC_USE_COMPLEX)
-  else if ((zr > 0.0) != (old > 0.0)) s->reason = KSP_DIVERGED_INDEFINITE_PC;
-#endif
+  else if (signs && (PetscRealPart(zr) > (PetscReal)0.0) != (PetscRealPart(old) > (PetscReal)0.0))
+    s->reason = KSP_DIVERGED_INDEFINITE_PC;
   else s->f.beta = zr / old;
 }
 
@@ -246,6 +257,7 @@ SPIKE_SCALAR_INLINE void SpikeKrylovEndCG(SpikeKrylovScalars *s, PetscScalar zr,
 */
 SPIKE_SCALAR_INLINE void SpikeKrylovAlphaCG(SpikeKrylovScalars *s, PetscScalar curve)
 {
+  curve = SpikeKrylovHermitian(s, curve);
   if (s->f.symmetric > (PetscReal)0.0) s->f.alpha = SpikeKrylovDivide(s, s->rho, curve);
   else if (!SpikeKrylovFinite(curve)) s->reason = KSP_DIVERGED_NANORINF;
   else if (s->rho == (PetscScalar)0.0) s->reason = KSP_DIVERGED_BREAKDOWN;
@@ -300,17 +312,17 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, 
     post = PETSC_TRUE;
     break;
   case SPIKE_BCGS_RHO: /* beta has the old rho in its numerator */
-    if (s->rho != (PetscScalar)0.0) s->f.beta *= d[0] / s->rho;
-    s->rho = d[0];
+    if (s->rho != (PetscScalar)0.0) s->f.beta *= SpikeKrylovHermitian(s, d[0]) / s->rho;
+    s->rho = SpikeKrylovHermitian(s, d[0]);
     break;
   case SPIKE_CG_START:
-    s->rho   = d[0];
+    s->rho   = SpikeKrylovHermitian(s, d[0]);
     s->norm  = SpikeKrylovNormCG(s, d[0], d[1], d[2]);
     s->since = 0;
     post     = PETSC_TRUE;
     break;
   case SPIKE_CG1_START:
-    s->rho   = d[0];
+    s->rho   = SpikeKrylovHermitian(s, d[0]);
     s->norm  = SpikeKrylovNormCG(s, d[0], d[2], d[3]);
     s->since = 0;
     if (s->norm != (PetscReal)0.0) SpikeKrylovAlphaCG(s, d[1]);
@@ -325,6 +337,12 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, 
     post = PETSC_TRUE;
     break;
   case SPIKE_CG_RS:
+    s->f.lag = s->f.alpha;
+    /* z = scale r: with scale 1 the sum is that of SPIKE_CG_XR, in bits too */
+    if (s->f.scale == (PetscScalar)1.0 && !(s->f.symmetric > (PetscReal)0.0)) SpikeKrylovEndCG(s, d[2], d[2], d[2]);
+    else SpikeKrylovEndCG(s, d[0], d[1], d[2]);
+    post = PETSC_TRUE;
+    break;
   case SPIKE_CG_RD:
   case SPIKE_CG_RBETA:
     s->f.lag = s->f.alpha;
