@@ -312,8 +312,8 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, 
     post = PETSC_TRUE;
     break;
   case SPIKE_BCGS_RHO: /* beta has the old rho in its numerator */
-    if (s->rho != (PetscScalar)0.0) s->f.beta *= SpikeKrylovHermitian(s, d[0]) / s->rho;
-    s->rho = SpikeKrylovHermitian(s, d[0]);
+    if (s->rho != (PetscScalar)0.0) s->f.beta *= d[0] / s->rho;
+    s->rho = d[0];
     break;
   case SPIKE_CG_START:
     s->rho   = SpikeKrylovHermitian(s, d[0]);
