@@ -357,7 +357,8 @@ bench: $(BENCHMARKS)
 	@$(RUNENV) tools/bench $(BINDIR)/benchmarks '$(name)' $(args)
 
 gpucheck: testprograms
-	@$(RUNENV) tools/gpucheck -j $(JOBS) $(if $(MPS),-m) $(BUILD) $(BINDIR)/tests/kernels $(TESTDIR)
+	@$(RUNENV) tools/gpucheck -j $(JOBS) $(if $(MPS),-m) $(if $(SHARED),-s $(SHARED)) $(BUILD) \
+	  $(BINDIR)/tests/kernels $(TESTDIR)
 
 # NVIDIA's compute-sanitizer on small cases, on a machine with a GPU
 .PHONY: gpusanitize

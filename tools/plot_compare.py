@@ -19,7 +19,7 @@ FLOOR = 1e-17  # an exact zero has no logarithm
 
 
 def read(name):
-    """title, {problem: {method: [(seconds, relative residual)]}}; values that are not finite end a curve"""
+    """title, {problem: {(method, matrix): [(seconds, relative residual)]}}; values that are not finite end a curve"""
     title, panels = "", {}
     with open(name, newline="") as f:
         lines = f.read().splitlines()
@@ -31,10 +31,26 @@ def read(name):
         except (KeyError, TypeError, ValueError):
             sys.exit("%s is not a file that tutorials/compare wrote" % name)
         if math.isfinite(t) and math.isfinite(r) and t > 0.0:
-            panels.setdefault(row["problem"], {}).setdefault(row["method"], []).append((t, max(r, FLOOR)))
+            curve = row["method"], row.get("matrix") or ""
+            panels.setdefault(row["problem"], {}).setdefault(curve, []).append((t, max(r, FLOOR)))
     if not panels:
         sys.exit("%s holds no residuals" % name)
     return title, panels
+
+
+def styles(panels):
+    """{(method, matrix): (label, color, rank of the matrix)}: a method has a color, a type of matrices a dash"""
+    curves = [c for panel in panels.values() for c in panel]
+    methods = list(dict.fromkeys(c[0] for c in curves))
+    matrices = list(dict.fromkeys(c[1] for c in curves))
+    return {
+        (m, a): (
+            m if len(matrices) == 1 else "%s, %s" % (m, a),
+            COLORS[methods.index(m) % len(COLORS)],
+            len(matrices) - 1 - matrices.index(a),
+        )
+        for m, a in curves
+    }
 
 
 def limits(panel):
@@ -47,16 +63,19 @@ def limits(panel):
 
 def matplotlib_plot(plt, title, panels, out):
     fig, axes = plt.subplots(1, len(panels), figsize=(5.2 * len(panels), 4.2), squeeze=False)
+    style = styles(panels)
     for ax, (problem, panel) in zip(axes[0], panels.items()):
         t0, t1, r0, r1 = limits(panel)
-        for k, (method, curve) in enumerate(panel.items()):
+        for key, curve in panel.items():
+            label, color, dash = style[key]
             ax.loglog(
                 *zip(*curve),
                 marker=".",
                 markersize=4,
-                linewidth=WIDTH.get(method, 1.2),
-                color=COLORS[k % len(COLORS)],
-                label=method
+                linewidth=WIDTH.get(key[0], 1.2),
+                linestyle=["-", "--", ":", "-."][dash % 4],
+                color=color,
+                label=label
             )
         ax.set_title(problem)
         ax.set_xlabel("seconds since the setup began")
@@ -72,6 +91,7 @@ def matplotlib_plot(plt, title, panels, out):
 
 def svg_plot(title, panels, out):
     w, h, left, top = 460, 330, 62, 52  # of one panel and its margins
+    style = styles(panels)
     s = [
         '<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">'
         % ((w + left) * len(panels) + 20, h + top + 48)
@@ -106,12 +126,13 @@ def svg_plot(title, panels, out):
                 '<path d="M%d %.1f h%d" stroke="#dddddd"/><text x="%d" y="%.1f" text-anchor="end">1e%d</text>'
                 % (x0, y, w, x0 - 5, y + 4, d)
             )
-        for k, (method, curve) in enumerate(panel.items()):
-            color = COLORS[k % len(COLORS)]
+        for k, (key, curve) in enumerate(panel.items()):
+            label, color, dash = style[key]
+            dash = ["", ' stroke-dasharray="7 4"', ' stroke-dasharray="2 3"', ' stroke-dasharray="7 3 2 3"'][dash % 4]
             points = " ".join("%.1f,%.1f" % (px(t), py(r)) for t, r in curve)
             s.append(
-                '<polyline points="%s" fill="none" stroke="%s" stroke-width="%g" clip-path="url(#c%d)"/>'
-                % (points, color, WIDTH.get(method, 1.2), n)
+                '<polyline points="%s" fill="none" stroke="%s" stroke-width="%g"%s clip-path="url(#c%d)"/>'
+                % (points, color, WIDTH.get(key[0], 1.2), dash, n)
             )
             s.extend(
                 '<circle cx="%.1f" cy="%.1f" r="1.8" fill="%s" clip-path="url(#c%d)"/>' % (px(t), py(r), color, n)
@@ -119,8 +140,8 @@ def svg_plot(title, panels, out):
                 if len(curve) <= 200
             )
             s.append(
-                '<path d="M%d %d h18" stroke="%s" stroke-width="3"/><text x="%d" y="%d">%s</text>'
-                % (x0 + 10, y0 + h - 14 - 15 * k, color, x0 + 33, y0 + h - 10 - 15 * k, method)
+                '<path d="M%d %d h18" stroke="%s" stroke-width="3"%s/><text x="%d" y="%d">%s</text>'
+                % (x0 + 10, y0 + h - 14 - 15 * k, color, dash, x0 + 33, y0 + h - 10 - 15 * k, label)
             )
     s.append(
         '<text transform="translate(14 %d) rotate(-90)" text-anchor="middle">||b - A x|| / ||b||</text></svg>'

@@ -22,6 +22,7 @@ static char help[] = "Solves a 2-D channel, a 1-D reacting flow and a matrix fro
 #include "problems.h"
 
 #define MAX_METHODS 32
+#define MAX_TYPES   8
 
 typedef struct {
   PetscInt  n, ny, nc; /* unknowns, cells across the channel, unknowns at a point of the flame */
@@ -29,15 +30,17 @@ typedef struct {
   PetscInt  repeat, nmethods;
   PetscReal patience; /* a first run of more seconds is not repeated */
   char     *methods[MAX_METHODS];
+  PetscInt  ntypes; /* of matrices, 0: the one of -mat_type */
+  char     *types[MAX_TYPES];
   char      file[PETSC_MAX_PATH_LEN]; /* empty: generate one */
   char      csv[PETSC_MAX_PATH_LEN];
   char      ordering[64]; /* of the matrix from the file, when there are several ranks */
-  PetscBool check, gpu;
+  PetscBool check;
   FILE     *fp;
 } AppCtx;
 
 typedef struct {
-  const char        *problem, *method;
+  const char        *problem, *method, *type;
   PetscBool          available, failed; /* failed: PETSc raised an error */
   PetscErrorCode     ierr;
   KSPConvergedReason reason;
@@ -81,8 +84,8 @@ static PetscErrorCode RecordMonitor(KSP ksp, PetscInt its, PetscReal rnorm, Pets
   PetscCall(VecNorm(r, NORM_2, &norm));
   record.paused = PETSC_FALSE;
   if (record.fp)
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, record.fp, "%s,%s,%" PetscInt_FMT ",%.6e,%.6e\n", record.r->problem,
-                           record.r->method, its, t0 - record.start, (double)(norm / record.bnorm)));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, record.fp, "%s,%s,%s,%" PetscInt_FMT ",%.6e,%.6e\n", record.r->problem,
+                           record.r->method, record.r->type, its, t0 - record.start, (double)(norm / record.bnorm)));
   PetscCall(PetscTime(&t1));
   record.start += t1 - t0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -307,7 +310,8 @@ static PetscErrorCode SolveMethodCatchErrors(AppCtx *app, Mat A, Vec b, Result *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PrintTable(AppCtx *app, const Result res[])
+/* The first n results in one table, or what was solved with -check */
+static PetscErrorCode PrintTable(AppCtx *app, PetscInt n, const Result res[])
 {
   PetscInt  best = -1;
   PetscReal rtol = 1e-8;
@@ -315,48 +319,47 @@ static PetscErrorCode PrintTable(AppCtx *app, const Result res[])
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-ksp_rtol", &rtol, NULL));
-  for (PetscInt k = 0; k < app->nmethods; k++) {
+  for (PetscInt k = 0; k < n; k++) {
     const PetscBool solved = (PetscBool)(res[k].available && !res[k].failed && res[k].reason > 0 &&
                                          res[k].relres <= 10.0 * rtol);
 
     if (solved && (best < 0 || res[k].setup + res[k].solve < res[best].setup + res[best].solve)) best = k;
     if (!app->check) continue;
-    if (!res[k].available)
-      PetscCall(PetscPrintf(comm, "%s %s: not for this number of ranks\n", res[k].problem, res[k].method));
-    else if (solved)
-      PetscCall(PetscPrintf(comm, "%s %s: true relative residual < %g\n", res[k].problem, res[k].method,
-                            (double)(10.0 * rtol)));
-    else PetscCall(PetscPrintf(comm, "%s %s: not solved\n", res[k].problem, res[k].method));
+    PetscCall(PetscPrintf(comm, "%s %s%s%s: ", res[k].problem, res[k].method, app->ntypes > 1 ? " " : "",
+                          app->ntypes > 1 ? res[k].type : ""));
+    if (!res[k].available) PetscCall(PetscPrintf(comm, "not for this type of matrix or number of ranks\n"));
+    else if (solved) PetscCall(PetscPrintf(comm, "true relative residual < %g\n", (double)(10.0 * rtol)));
+    else PetscCall(PetscPrintf(comm, "not solved\n"));
   }
   if (app->check) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscPrintf(comm, "  %-10s %9s %9s %9s   %6s %8s %13s  %s\n", "method", "setup s", "solve s", "total s",
-                        "its", "products", "true residual", "result"));
-  for (PetscInt k = 0; k < app->nmethods; k++) {
+  PetscCall(PetscPrintf(comm, "  %-10s %-11s %9s %9s %9s   %6s %8s %13s  %s\n", "method", "matrix", "setup s",
+                        "solve s", "total s", "its", "products", "true residual", "result"));
+  for (PetscInt k = 0; k < n; k++) {
     const Result *r          = &res[k];
     char          relres[16] = "-";
 
     if (!PetscIsInfOrNanReal(r->relres)) PetscCall(PetscSNPrintf(relres, sizeof(relres), "%.1e", (double)r->relres));
-    if (!r->available)
-      PetscCall(PetscPrintf(comm, "  %-10s %9s %9s %9s   %6s %8s %13s  not for this number of ranks\n", r->method, "-",
-                            "-", "-", "-", "-", "-"));
-    else if (r->failed)
-      PetscCall(PetscPrintf(comm, "  %-10s %9s %9s %9s   %6s %8s %13s  error %d\n", r->method, "-", "-", "-", "-", "-",
-                            "-", (int)r->ierr));
-    else {
-      PetscCall(PetscPrintf(comm, "  %-10s %9.4f %9.4f %9.4f %c %6" PetscInt_FMT " %8" PetscInt_FMT " %13s  %s%s%s\n",
-                            r->method, r->setup, r->solve, r->setup + r->solve, k == best ? '*' : ' ', r->its,
-                            r->products, relres, KSPConvergedReasons[r->reason],
-                            r->reason == KSP_DIVERGED_PC_FAILED ? ": " : "",
+    PetscCall(PetscPrintf(comm, "  %-10s %-11s ", r->method, r->type));
+    if (!r->available || r->failed) {
+      PetscCall(PetscPrintf(comm, "%9s %9s %9s   %6s %8s %13s  ", "-", "-", "-", "-", "-", "-"));
+      if (r->available) PetscCall(PetscPrintf(comm, "error %d\n", (int)r->ierr));
+      else PetscCall(PetscPrintf(comm, "not for this type of matrix or number of ranks\n"));
+    } else {
+      PetscCall(PetscPrintf(comm, "%9.4f %9.4f %9.4f %c %6" PetscInt_FMT " %8" PetscInt_FMT " %13s  %s%s%s\n", r->setup,
+                            r->solve, r->setup + r->solve, k == best ? '*' : ' ', r->its, r->products, relres,
+                            KSPConvergedReasons[r->reason], r->reason == KSP_DIVERGED_PC_FAILED ? ": " : "",
                             r->reason == KSP_DIVERGED_PC_FAILED ? PCFailedReasons[r->pcreason] : ""));
     }
   }
-  for (PetscInt k = 0; k < app->nmethods; k++) {
-    if (res[k].note[0]) PetscCall(PetscPrintf(comm, "  %s: %s\n", res[k].method, res[k].note));
+  for (PetscInt k = 0; k < n; k++) {
+    if (res[k].note[0])
+      PetscCall(PetscPrintf(comm, "  %s%s%s: %s\n", res[k].method, app->ntypes > 1 ? ", " : "",
+                            app->ntypes > 1 ? res[k].type : "", res[k].note));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Title, all methods, table */
+/* Title, all methods with all types of matrices, table */
 static PetscErrorCode Compare(AppCtx *app, const char problem[], const char title[], Mat A, Vec b)
 {
   Result    *res;
@@ -384,13 +387,33 @@ static PetscErrorCode Compare(AppCtx *app, const char problem[], const char titl
                           "\n%s: %s\n  n = %" PetscInt_FMT ", %.0f nonzeros, half-bandwidths %" PetscInt64_FMT
                           ",%" PetscInt64_FMT "\n",
                           problem, title, n, info.nz_used, band[0], band[1]));
-  PetscCall(PetscCalloc1(app->nmethods, &res));
-  for (PetscInt k = 0; k < app->nmethods; k++) {
-    res[k].problem = problem;
-    res[k].method  = app->methods[k];
-    PetscCall(SolveMethodCatchErrors(app, A, b, &res[k]));
+  PetscCall(PetscCalloc1(app->nmethods * app->ntypes, &res));
+  for (PetscInt t = 0; t < app->ntypes; t++) {
+    Mat B = A;
+    Vec c = b;
+
+    if (app->types[t]) { /* with the vectors of that type */
+      PetscCall(MatConvert(A, app->types[t], MAT_INITIAL_MATRIX, &B));
+      PetscCall(MatCreateVecs(B, NULL, &c));
+      PetscCall(VecCopy(b, c));
+    }
+    for (PetscInt k = 0; k < app->nmethods; k++) {
+      Result *r = &res[t * app->nmethods + k];
+
+      r->problem = problem;
+      r->method  = app->methods[k];
+      if (app->types[t]) r->type = app->types[t];
+      else {
+        PetscCall(MatGetType(B, &r->type));
+        if (!strncmp(r->type, "seq", 3) || !strncmp(r->type, "mpi", 3)) r->type += 3;
+      }
+      PetscCall(SolveMethodCatchErrors(app, B, c, r));
+    }
+    if (!app->types[t]) continue;
+    PetscCall(MatDestroy(&B));
+    PetscCall(VecDestroy(&c));
   }
-  PetscCall(PrintTable(app, res));
+  PetscCall(PrintTable(app, app->nmethods * app->ntypes, res));
   PetscCall(PetscFree(res));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -536,6 +559,7 @@ static PetscErrorCode Begin(AppCtx *app, PetscBool run[3])
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   app->nmethods = MAX_METHODS;
+  app->ntypes   = MAX_TYPES;
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Options of compare", NULL);
   PetscCall(PetscOptionsStringArray("-problems", "Any of channel,flame,file", NULL, names, &nnames, &set));
   if (!set) nnames = 0;
@@ -565,8 +589,9 @@ static PetscErrorCode Begin(AppCtx *app, PetscBool run[3])
                                sizeof(app->csv), NULL));
   PetscCall(
     PetscOptionsBool("-check", "Print only which methods solved, no times", NULL, app->check, &app->check, NULL));
-  PetscCall(
-    PetscOptionsBool("-gpu", "Matrices of type aijcusparse, vectors of type cuda", NULL, app->gpu, &app->gpu, NULL));
+  PetscCall(PetscOptionsStringArray("-mat_types",
+                                    "Types of matrices to compare, as aij,aijcusparse; -mat_type replaces them", NULL,
+                                    app->types, &app->ntypes, NULL));
   PetscOptionsEnd();
   PetscCall(PetscOptionsGetString(NULL, NULL, "-pc_type", pctype, sizeof(pctype), &given));
   if (given) PetscCall(PetscOptionsClearValue(NULL, "-pc_type")); /* it would replace every method */
@@ -589,15 +614,14 @@ static PetscErrorCode Begin(AppCtx *app, PetscBool run[3])
     run[p] = PETSC_TRUE;
     PetscCall(PetscFree(names[k]));
   }
-  if (app->gpu) {
-    PetscCheck(PetscDefined(HAVE_CUDA), PETSC_COMM_WORLD, PETSC_ERR_SUP, "-gpu needs a PETSc configured --with-cuda");
-    PetscCall(PetscOptionsSetValue(NULL, "-mat_type", MATAIJCUSPARSE)); /* and vectors of the matrix's kind */
-  }
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_type", &given));
+  for (PetscInt k = 0; given && k < app->ntypes; k++) PetscCall(PetscFree(app->types[k]));
+  if (given || !app->ntypes) app->ntypes = 1; /* NULL: the type that the matrix has */
   if (app->check) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-ksp_type", ksptype, sizeof(ksptype), NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-ksp_rtol", &rtol, NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s to a relative residual of %g, %d rank%s, %s\n", ksptype, (double)rtol,
-                        size, size > 1 ? "s" : "", app->gpu ? "GPU" : "host"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s to a relative residual of %g, %d rank%s\n", ksptype, (double)rtol, size,
+                        size > 1 ? "s" : ""));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD,
                         "times: the fastest of %" PetscInt_FMT
                         " runs from scratch after one that is not counted; * is the best of those that solved\n",
@@ -607,8 +631,9 @@ static PetscErrorCode Begin(AppCtx *app, PetscBool run[3])
     PetscCheck(app->fp, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write the file %s: %s", app->csv,
                strerror(errno));
     PetscCall(PetscFPrintf(PETSC_COMM_SELF, app->fp,
-                           "# compare: %s to %g, %d rank%s, %s\nproblem,method,iteration,seconds,relative_residual\n",
-                           ksptype, (double)rtol, size, size > 1 ? "s" : "", app->gpu ? "GPU" : "host"));
+                           "# compare: %s to %g, %d rank%s\nproblem,method,matrix,iteration,seconds,"
+                           "relative_residual\n",
+                           ksptype, (double)rtol, size, size > 1 ? "s" : ""));
     record.fp = app->fp;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -638,6 +663,7 @@ int main(int argc, char **argv)
   if (run[2]) PetscCall(CompareFile(&app));
   if (app.fp) (void)fclose(app.fp);
   for (PetscInt k = 0; k < app.nmethods; k++) PetscCall(PetscFree(app.methods[k]));
+  for (PetscInt k = 0; k < app.ntypes; k++) PetscCall(PetscFree(app.types[k]));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -667,11 +693,18 @@ int main(int argc, char **argv)
          nsize: {{2 3}}
          args: -methods spike
 
-   test:
-      suffix: cuda
-      requires: cuda gpurun !single
-      nsize: 1
-      args: -check -gpu -n 3000 -ny 20 -methods spike,ilu,lu -problems channel,flame -use_gpu_aware_mpi 0
-      output_file: output/compare_1.out
+   testset:
+      requires: !single
+      args: -check -n 3000 -ny 20 -methods spike,ilu,lu -problems channel,flame
+      output_file: output/compare_types.out
+      test:
+         suffix: types
+         args: -mat_types aij,baij
+      test:
+         suffix: cuda
+         requires: cuda gpurun
+         nsize: 1
+         args: -mat_types aij,aijcusparse -use_gpu_aware_mpi 0
+         filter: sed -e "s/aijcusparse/baij/"
 
 TEST*/

@@ -51,6 +51,34 @@ PetscErrorCode MatSeqAIJRestoreCSR_Spike(Mat A, PetscMemType memtype, SpikeCSR *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Room for all values of A where MatSeqAIJGetCSR_Spike() reads them; what was there is lost */
+PetscErrorCode MatSeqAIJGetArrayWrite_Spike(Mat A, PetscMemType memtype, PetscScalar **aa)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(memtype)) PetscCall(MatSeqAIJGetArrayWrite(A, aa));
+  else {
+#if PetscDefined(HAVE_CUDA)
+    PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(A, aa));
+#else
+    SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP_SYS, "This library has no device backend");
+#endif
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatSeqAIJRestoreArrayWrite_Spike(Mat A, PetscMemType memtype, PetscScalar **aa)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(memtype)) PetscCall(MatSeqAIJRestoreArrayWrite(A, aa));
+  else {
+#if PetscDefined(HAVE_CUDA)
+    PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(A, aa));
+#endif
+  }
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Where the entries of A live: the one place that decides about a matrix. Types that are not PETSc's CUDA ones are on
   the host.

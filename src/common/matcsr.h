@@ -8,3 +8,5 @@
 PETSC_INTERN PetscErrorCode MatGetMemType_Spike(Mat, PetscMemType *);
 PETSC_INTERN PetscErrorCode MatSeqAIJGetCSR_Spike(Mat, PetscMemType, SpikeCSR *);
 PETSC_INTERN PetscErrorCode MatSeqAIJRestoreCSR_Spike(Mat, PetscMemType, SpikeCSR *);
+PETSC_INTERN PetscErrorCode MatSeqAIJGetArrayWrite_Spike(Mat, PetscMemType, PetscScalar **);
+PETSC_INTERN PetscErrorCode MatSeqAIJRestoreArrayWrite_Spike(Mat, PetscMemType, PetscScalar **);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* backend.c: the only list of backends */
 #include "kernels/dia/dia.h"
-#include "kernels/band/band.h"
+#include "kernels/band/border.h"
 #include "kernels/krylov/rhs.h"
 #include "kernels/block/block.h"
 #include "kernels/stencil/stencil.h"
@@ -17,6 +17,11 @@
 const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
 {
   return SpikeTable(memtype, SpikeKernels);
+}
+
+const SpikeSplitKernels *SpikeSplitKernelsFind(PetscMemType memtype)
+{
+  return SpikeTable(memtype, SpikeSplitKernels);
 }
 
 const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType memtype)

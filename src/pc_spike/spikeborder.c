@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spikeborder.c: a matrix taken apart into a band and its border, on the host, in each setup */
+/* spikeborder.c: a matrix taken apart into a band and its border, on the host */
 #include "spikeimpl.h"
 
 PetscErrorCode PCSpikeBorderReset_Private(PC pc)
@@ -16,7 +16,8 @@ PetscErrorCode PCSpikeBorderReset_Private(PC pc)
   PetscCall(PCSpikeBorderRanksReset_Private(pc));
   PetscCall(PetscFree(d->column));
   PetscCall(PetscFree2(d->frow, d->f));
-  PetscCall(PetscFree2(d->e, d->g));
+  PetscCall(PetscFree(d->e));
+  PetscCall(PetscFree(d->g));
   d->m = d->count = d->nboost = 0;
   d->ready                    = PETSC_FALSE;
   s->info.border              = 0;
@@ -35,20 +36,10 @@ PetscErrorCode PCSpikeBorderBytes_Private(PC pc, PetscReal *bytes)
   PetscFunctionBegin;
   PetscCall(MatGetInfo(d->T, MAT_LOCAL, &info));
   *bytes += info.nz_used * (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt)) +
-            sizeof(PetscScalar) * (m * (both * (n + count) + 3.0 * m) + s->band.maxrhs * (2.0 * m + count)) +
-            sizeof(PetscInt) * (2.0 * n + count + m) +
+            sizeof(PetscScalar) * (m * (both * (n + count) + 3.0 * m + 3.0) + s->band.maxrhs * (2.0 * m + count)) +
+            sizeof(PetscInt) * (2.0 * n + count + m + (d->split.to ? (PetscReal)d->split.entries : 0.0)) +
             (d->fstart[d->m] + messages) * (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The largest magnitude in the band, as a power of two: what stands on the diagonal of T in rows of the border */
-static PetscReal SpikeBorderUnit_Private(PetscReal most)
-{
-  int e;
-
-  if (!(most > 0.0) || PetscIsInfOrNanReal(most)) return 1.0;
-  (void)frexp((double)most, &e);
-  return (PetscReal)ldexp(0.5, e);
 }
 
 /* Where the values of a row of A go; entries of T in their order, of E with columns of other ranks likewise */
@@ -62,7 +53,7 @@ static void SpikeBorderFillRow_Private(PCSpikeBorder *d, PetscInt i, PetscInt rs
                                        const SpikeCSR parts[], SpikeBorderFill *f)
 {
   const PetscInt row = d->place[i];
-  PetscReal      sum = 0.0, square = 0.0;
+  PetscReal      sum = 0.0;
 
   for (PetscInt p = 0; p < nparts; p++) {
     const SpikeCSR *A = &parts[p];
@@ -78,17 +69,13 @@ static void SpikeBorderFillRow_Private(PCSpikeBorder *d, PetscInt i, PetscInt rs
         f->most              = PetscMax(f->most, abs);
       } else if (row >= 0) d->f[d->at[-1 - col]++] = a;
       else if (col < 0) d->g[-1 - row + (-1 - col) * d->m] = a;
-      else {
-        if (p) d->sent[d->sendto[f->sent++]] = a;
-        else d->e[col + (PetscCount)(-1 - row) * d->count] = a;
-        square += abs * abs;
-      }
+      else if (p) d->sent[d->sendto[f->sent++]] = a;
+      else d->e[col + (PetscCount)(-1 - row) * d->count] = a;
     }
     if (PetscIsInfOrNanReal(sum) && d->badrow < 0) /* a sum may be infinite where its terms are not */
       for (PetscInt k = A->ai[i]; k < A->ai[i + 1]; k++)
         if (PetscIsInfOrNanScalar(A->aa[k])) d->badrow = i + rstart;
   }
-  if (row < 0) d->g[d->m * d->m + (-1 - row)] = square;
   d->norm = PetscMax(d->norm, sum);
 }
 
@@ -106,7 +93,7 @@ static PetscErrorCode PCSpikeBorderFill_Private(PC pc, Mat A, PetscInt nparts, c
   PetscFunctionBegin;
   PetscCall(PetscArraycpy(d->at, d->fstart, d->m));
   PetscCall(PetscArrayzero(d->e, (PetscCount)d->count * d->m));
-  PetscCall(PetscArrayzero(d->g, d->m * d->m + d->m));
+  PetscCall(PetscArrayzero(d->g, d->m * d->m));
   if (d->across) PetscCall(MatMPIAIJGetSeqAIJ(d->T, &Td, &To, NULL));
   PetscCall(MatGetRowIJ(Td, 0, PETSC_FALSE, PETSC_FALSE, NULL, &ti, NULL, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MATSEQAIJ has no rows");
@@ -120,8 +107,7 @@ static PetscErrorCode PCSpikeBorderFill_Private(PC pc, Mat A, PetscInt nparts, c
   }
   PetscCall(PCSpikeBorderReceived_Private(pc));
   PetscCall(PCSpikeBorderSumValues_Private(pc, &f.most));
-  for (PetscInt k = 0; k < d->m; k++) d->enorm[k] = PetscSqrtReal(PetscRealPart(d->g[d->m * d->m + k]));
-  unit = SpikeBorderUnit_Private(f.most);
+  unit = SpikeSplitUnit(f.most);
   for (PetscInt k = 0; k < d->own && nband; k++) f.ta[0][ti[d->local[k]]] = unit;
   if (To) PetscCall(MatSeqAIJRestoreArrayWrite(To, &f.ta[1]));
   PetscCall(MatSeqAIJRestoreArrayWrite(Td, &f.ta[0]));
@@ -173,7 +159,8 @@ static PetscErrorCode PCSpikeBorderPlace_Private(PC pc, Mat A, PetscInt nparts, 
       }
   for (PetscInt k = 0; k < m; k++) d->fstart[k + 1] += d->fstart[k];
   PetscCall(PetscMalloc2(d->fstart[m], &d->frow, d->fstart[m], &d->f));
-  PetscCall(PetscMalloc2((PetscCount)d->count * m, &d->e, m * m + m, &d->g));
+  PetscCall(PetscMalloc1((PetscCount)d->count * m, &d->e));
+  PetscCall(PetscMalloc1(m * m, &d->g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,9 +237,16 @@ PetscErrorCode PCSpikeBorderRefill_Private(PC pc, Mat *A)
   PCSpikeBorder *d = &((PC_Spike *)pc->data)->border;
   SpikeCSR       parts[2];
   PetscInt       nparts;
+  PetscBool      splits;
 
   PetscFunctionBegin;
   if (!d->T) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeBorderSplits_Private(pc, *A, &splits));
+  if (splits) {
+    PetscCall(PCSpikeBorderSplit_Private(pc, *A));
+    *A = d->T;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
   PetscCall(PCSpikeBorderFill_Private(pc, *A, nparts, parts));
   PetscCall(PCSpikeRestoreCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));

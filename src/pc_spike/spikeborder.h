@@ -4,6 +4,7 @@
 
 #include <petscpc.h>
 #include <petscsf.h>
+#include "kernels/band/border.h"
 #include "kernels/block/block.h"
 
 #define SPIKE_BORDER_MOST   64 /* rows and columns of a border */
@@ -42,7 +43,7 @@ typedef struct {
   PetscInt    *place;          /* [n] -1 - k: row k of the border; j >= 0: column j of E as it is stored */
   PetscInt     count, *column; /* [count] columns of E that are stored; with count n all are: column[i] = i */
   PetscInt    *fstart, *frow;  /* columns of F, one after the other */
-  PetscScalar *f, *e, *g;      /* on the host: values of F, [count * m] E^T, [m * m] G, then norms of E's rows */
+  PetscScalar *f, *e, *g;      /* on the host: values of F, [count * m] E^T, [m * m] G */
   PetscReal   *enorm;          /* [m] 2-norms of the rows of E */
   PetscBool    across;         /* on several ranks */
   PetscReal    norm;           /* infinity norm of the matrix */
@@ -73,13 +74,20 @@ typedef struct {
   PetscReal    *scale;     /* [4 * m] 2-norms of the columns of Q and F, scales of rows and columns of S */
   PetscBLASInt *piv;
 
-  /* in the backend's memory; those of the second index are conjugates where numbers are complex, else the same */
+  /*
+    in the backend's memory; those of the second index are conjugates where numbers are complex, else the same. E[0],
+    Q[0] and inv follow each other: F is made in the place of Q, G in that of S^-1
+  */
   PetscInt    *drows, *dcolumn;
   PetscScalar *E[2]; /* [count * m] E^T */
   PetscScalar *Q[2]; /* [n * m]          */
-  PetscScalar *inv;  /* [2 * m * m] S^-1, S^-T */
+  PetscScalar *inv;  /* [2 * m * m + 3 * m] S^-1, S^-T */
   PetscScalar *w;    /* [maxrhs * (2 m + count)] */
   SpikeBlock   tall;
+
+  /* later values go where they belong without the host, by split.to; on one rank, and where numbers are real */
+  SpikeSplit split;
+  PetscBool  inplace; /* E, F and G are there since the last refill */
 } PCSpikeBorder;
 
 /* A border of the natural order, or of the rows with the most entries */
@@ -103,6 +111,11 @@ PETSC_INTERN PetscErrorCode PCSpikeBorderMake_Private(PC, Mat, PetscInt, const P
 PETSC_INTERN PetscErrorCode PCSpikeBorderRefill_Private(PC, Mat *);
 PETSC_INTERN PetscErrorCode PCSpikeBorderReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeBorderBytes_Private(PC, PetscReal *);
+
+/* spikebordersplit.c: later values, where the matrix is */
+PETSC_INTERN PetscErrorCode PCSpikeBorderSplits_Private(PC, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeBorderSplit_Private(PC, Mat);
+PETSC_INTERN PetscErrorCode PCSpikeBorderSplitReset_Private(PC);
 
 /* spikeborderranks.c: what ranks tell each other of a border */
 PETSC_INTERN PetscErrorCode PCSpikeBorderOwn_Private(PC, Mat);

@@ -152,10 +152,7 @@ PetscErrorCode PCSpikeBorderReceived_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  G and the squares of the norms of E's rows, which this rank has in rows of its own, on all ranks; *most, norm and
-  badrow of all
-*/
+/* G, which this rank has in rows of its own, on all ranks; *most, norm and badrow of all */
 PetscErrorCode PCSpikeBorderSumValues_Private(PC pc, PetscReal *most)
 {
   PCSpikeBorder *d    = &((PC_Spike *)pc->data)->border;
@@ -167,7 +164,7 @@ PetscErrorCode PCSpikeBorderSumValues_Private(PC pc, PetscReal *most)
   if (!d->across) PetscFunctionReturn(PETSC_SUCCESS);
   max[0] = *most;
   max[1] = d->norm;
-  PetscCall(PetscMPIIntCast(d->m * d->m + d->m, &count));
+  PetscCall(PetscMPIIntCast(d->m * d->m, &count));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, d->g, count, MPIU_SCALAR, MPIU_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 2, MPIU_REAL, MPIU_MAX, comm));
   *most   = max[0];

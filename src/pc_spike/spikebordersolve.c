@@ -163,25 +163,23 @@ PetscErrorCode PCSpikeBorderCreate_Private(PC pc)
   PC_Spike       *s = (PC_Spike *)pc->data;
   SpikeBand      *b = &s->band;
   PCSpikeBorder  *d = &s->border;
-  const size_t    e = (size_t)d->count * d->m * sizeof(PetscScalar), q = (size_t)b->n * d->m * sizeof(PetscScalar);
+  const size_t    e = (size_t)d->count * d->m, q = (size_t)b->n * d->m, m = (size_t)d->m;
   const PetscBool host = PetscMemTypeHost(b->k->memtype) ? PETSC_TRUE : PETSC_FALSE;
-  const int       both = PetscDefined(USE_COMPLEX) ? 2 : 1;
 
   PetscFunctionBegin;
   if (!d->T) PetscFunctionReturn(PETSC_SUCCESS);
   d->tall.k = SpikeBlockKernelsFind(b->k->memtype);
   PetscCall((*d->tall.k->create)(&d->tall));
-  PetscCall(PetscMalloc3(3 * d->m * d->m + d->m, &d->S, 4 * d->m, &d->scale, d->m, &d->piv));
-  for (int k = 0; k < both; k++) {
-    if (!host || k) PetscCall((*b->k->alloc)(b, PetscMax(e, 1), (void **)&d->E[k]));
-    PetscCall((*b->k->alloc)(b, PetscMax(q, 1), (void **)&d->Q[k]));
+  PetscCall(PetscMalloc3(3 * d->m * (d->m + 1), &d->S, 4 * d->m, &d->scale, d->m, &d->piv));
+  for (int k = 0; k < 2; k++) {
+    const size_t count = e + q + (k ? 0 : (2 * m + 3) * m);
+
+    if (k && !PetscDefined(USE_COMPLEX)) d->E[k] = d->E[0];
+    else PetscCall((*b->k->alloc)(b, PetscMax(count, 1) * sizeof(PetscScalar), (void **)&d->E[k]));
+    d->Q[k] = d->E[k] + e;
   }
-  if (host) d->E[0] = d->e;
-  if (both == 1) {
-    d->E[1] = d->E[0];
-    d->Q[1] = d->Q[0];
-  }
-  PetscCall((*b->k->alloc)(b, (size_t)2 * d->m * d->m * sizeof(PetscScalar), (void **)&d->inv));
+  d->inv     = d->Q[0] + q;
+  d->inplace = PETSC_FALSE;
   d->drows   = d->local;
   d->dcolumn = d->column;
   if (!host) {
@@ -209,14 +207,12 @@ PetscErrorCode PCSpikeBorderDestroy_Private(PC pc)
   if (!d->tall.k) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*k->release)(&s->band, (void **)&d->w));
   PetscCall((*k->unstage)(&s->band, (void **)&d->host));
-  PetscCall((*k->release)(&s->band, (void **)&d->inv));
-  for (int i = 0; i < (PetscDefined(USE_COMPLEX) ? 2 : 1); i++) {
-    if (d->E[i] != d->e) PetscCall((*k->release)(&s->band, (void **)&d->E[i]));
-    PetscCall((*k->release)(&s->band, (void **)&d->Q[i]));
-  }
+  for (int i = 0; i < (PetscDefined(USE_COMPLEX) ? 2 : 1); i++) PetscCall((*k->release)(&s->band, (void **)&d->E[i]));
+  PetscCall(PCSpikeBorderSplitReset_Private(pc));
   if (d->drows != d->local) PetscCall((*k->release)(&s->band, (void **)&d->drows));
   if (d->dcolumn != d->column) PetscCall((*k->release)(&s->band, (void **)&d->dcolumn));
   for (int i = 0; i < 2; i++) d->E[i] = d->Q[i] = NULL;
+  d->inv   = NULL;
   d->drows = d->dcolumn = NULL;
   PetscCall((*d->tall.k->destroy)(&d->tall));
   PetscCall(PetscMemzero(&d->tall, sizeof(d->tall)));
@@ -232,7 +228,7 @@ static PetscErrorCode PCSpikeBorderUpload_Private(PC pc, PetscCount count, const
 
   PetscFunctionBegin;
   if (!count) PetscFunctionReturn(PETSC_SUCCESS);
-  if (from != to[0]) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, to[0], bytes, from, bytes, bytes, 1));
+  PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, to[0], bytes, from, bytes, bytes, 1));
   if (to[1] != to[0]) {
     PetscCall(PetscMalloc1(count, &s->border.stage));
     for (PetscCount i = 0; i < count; i++) s->border.stage[i] = PetscConj(from[i]);
@@ -252,7 +248,53 @@ static PetscErrorCode PCSpikeBorderDownload_Private(PC pc, PetscCount count, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Q = B^-1 F, as many columns at a time as an application takes, and S = G - E Q in inv; norms of both on the host */
+/* F as it is on the host, columns j0 to j0 + cols, in the place of Q */
+static PetscErrorCode PCSpikeBorderPutF_Private(PC pc, PetscInt j0, PetscInt cols)
+{
+  PC_Spike       *s    = (PC_Spike *)pc->data;
+  SpikeBand      *b    = &s->band;
+  PCSpikeBorder  *d    = &s->border;
+  const PetscInt  n    = b->n;
+  const PetscBool host = PetscMemTypeHost(b->k->memtype) ? PETSC_TRUE : PETSC_FALSE;
+  PetscScalar    *Q = d->Q[0] + (PetscCount)j0 * n, *F = host ? Q : d->stage;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(F, (PetscCount)n * cols));
+  for (PetscInt j = 0; j < cols; j++)
+    for (PetscInt k = d->fstart[j0 + j]; k < d->fstart[j0 + j + 1]; k++) F[d->frow[k] + (PetscCount)j * n] = d->f[k];
+  if (F != Q && n) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, Q, 0, F, 0, (size_t)n * cols * sizeof(*F), 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* norms[j] <- the squares of the 2-norms of m columns of n rows */
+static PetscErrorCode PCSpikeBorderNorms_Private(PC pc, PetscInt n, PetscInt m, const PetscScalar *X,
+                                                 PetscScalar *norms)
+{
+  PC_Spike      *s    = (PC_Spike *)pc->data;
+  SpikeBlock    *tall = &s->border.tall;
+  SpikeBlockTask t[SPIKE_BORDER_MOST];
+
+  PetscFunctionBegin;
+  tall->stream = s->band.stream;
+  PetscCall(PetscArrayzero(t, m));
+  for (PetscInt j = 0; j < m; j++) {
+    t[j].op   = SPIKE_BLOCK_DOT;
+    t[j].mode = SPIKE_BLOCK_SET;
+    t[j].n    = n;
+    t[j].k = t[j].m = 1;
+    t[j].X = t[j].Z = X + (PetscCount)j * n;
+    t[j].Y          = norms + j;
+    t[j].ldx = t[j].ldz = n;
+    t[j].ldy            = 1;
+  }
+  PetscCall((*tall->k->run)(tall, SPIKE_BORDER_PRECISION, m, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Q = B^-1 F, as many columns at a time as an application takes, and S = G - E Q in inv; the norms of columns of Q and F
+  and of rows of E, the latter in enorm, on the host
+*/
 static PetscErrorCode PCSpikeBorderColumns_Private(PC pc, PetscReal *qnorm, PetscReal *fnorm, PetscScalar *S)
 {
   PC_Spike      *s = (PC_Spike *)pc->data;
@@ -266,31 +308,24 @@ static PetscErrorCode PCSpikeBorderColumns_Private(PC pc, PetscReal *qnorm, Pets
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)pc), &rank));
   PetscCall(PCSpikeReserve_Private(pc, batch));
   PetscCall((*b->k->begin)(b));
-  PetscCall(PCSpikeBorderUpload_Private(pc, (PetscCount)d->count * m, d->e, d->E));
-  PetscCall(PetscArrayzero(S, m * m)); /* one rank has G in its sum, and it does not matter which */
-  PetscCall(
-    (*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->inv, 0, rank ? S : d->g, 0, (size_t)m * m * sizeof(PetscScalar), 1));
-  if (!PetscMemTypeHost(b->k->memtype) || PetscDefined(USE_COMPLEX))
-    PetscCall(PetscMalloc1((PetscCount)n * batch, &d->stage));
+  if (d->inplace) PetscCall(PCSpikeBorderDownload_Private(pc, m * m, d->inv, d->g));
+  else {
+    PetscCall(PCSpikeBorderUpload_Private(pc, (PetscCount)d->count * m, d->e, d->E));
+    PetscCall(PetscArrayzero(S, m * m)); /* one rank has G in its sum, and it does not matter which */
+    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->inv, 0, rank ? S : d->g, 0,
+                              (size_t)m * m * sizeof(PetscScalar), 1));
+    if (!PetscMemTypeHost(b->k->memtype) || PetscDefined(USE_COMPLEX))
+      PetscCall(PetscMalloc1((PetscCount)n * batch, &d->stage));
+  }
   for (PetscInt j0 = 0; j0 < m; j0 += batch) {
     const PetscInt cols = PetscMin(batch, m - j0);
-    PetscScalar   *Q = d->Q[0] + (PetscCount)j0 * n, *F = PetscMemTypeHost(b->k->memtype) ? Q : d->stage;
+    PetscScalar   *Q    = d->Q[0] + (PetscCount)j0 * n;
 
-    PetscCall(PetscArrayzero(F, (PetscCount)n * cols));
-    for (PetscInt j = 0; j < cols; j++) {
-      fnorm[j0 + j] = 0.0;
-      for (PetscInt k = d->fstart[j0 + j]; k < d->fstart[j0 + j + 1]; k++) {
-        F[d->frow[k] + (PetscCount)j * n] = d->f[k];
-        fnorm[j0 + j] += PetscRealPart(d->f[k] * PetscConj(d->f[k]));
-      }
-    }
-    if (F != Q && n)
-      PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, Q, 0, F, 0, (size_t)n * cols * sizeof(*F), 1));
+    if (!d->inplace) PetscCall(PCSpikeBorderPutF_Private(pc, j0, cols));
+    PetscCall(PCSpikeBorderNorms_Private(pc, n, cols, Q, norms + m + j0));
     PetscCall(PCSpikeSolvePermuted_Private(pc, PETSC_FALSE, cols, Q, n, Q, n));
     PetscCall(PCSpikeBorderMultE_Private(pc, SPIKE_BLOCK_SUB, cols, Q, n, d->inv + (PetscCount)j0 * m));
-    for (PetscInt j = 0; j < cols; j++)
-      PetscCall(PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, n, 1, 1, Q + (PetscCount)j * n, n,
-                                         Q + (PetscCount)j * n, n, norms + j0 + j, 1));
+    PetscCall(PCSpikeBorderNorms_Private(pc, n, cols, Q, norms + j0));
     if (PetscDefined(USE_COMPLEX) && n) {
       PetscCall(PCSpikeBorderDownload_Private(pc, (PetscCount)n * cols, Q, d->stage));
       for (PetscCount i = 0; i < (PetscCount)n * cols; i++) d->stage[i] = PetscConj(d->stage[i]);
@@ -298,20 +333,22 @@ static PetscErrorCode PCSpikeBorderColumns_Private(PC pc, PetscReal *qnorm, Pets
                                 (size_t)n * cols * sizeof(PetscScalar), 1));
     }
   }
+  PetscCall(PCSpikeBorderNorms_Private(pc, d->count, m, d->E[0], norms + 2 * m));
   PetscCall(PetscFree(d->stage));
   if (!PetscMemTypeHost(b->k->memtype)) { /* room for the sums of an application, which may allocate nothing */
     PetscCall(PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, n, m, 1, d->Q[1], n, d->Q[0], n, d->w, m));
     PetscCall(PCSpikeBorderMultE_Private(pc, SPIKE_BLOCK_SUB, 1, d->Q[0], n, d->w));
   }
-  PetscCall(PCSpikeBorderDownload_Private(pc, (PetscCount)m * m + m, d->inv, S));
+  PetscCall(PCSpikeBorderDownload_Private(pc, (PetscCount)m * m + 3 * m, d->inv, S));
   if (d->across) {
-    PetscCall(PetscMPIIntCast(m * m + m, &count));
+    PetscCall(PetscMPIIntCast(m * m + 3 * m, &count));
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, S, count, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
-    PetscCall(PetscMPIIntCast(m, &count));
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, fnorm, count, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
   }
-  for (PetscInt j = 0; j < m; j++) qnorm[j] = PetscSqrtReal(PetscRealPart(S[m * m + j]));
-  for (PetscInt j = 0; j < m; j++) fnorm[j] = PetscSqrtReal(fnorm[j]);
+  for (PetscInt j = 0; j < m; j++) {
+    qnorm[j]    = PetscSqrtReal(PetscRealPart(S[m * m + j]));
+    fnorm[j]    = PetscSqrtReal(PetscRealPart(S[m * m + m + j]));
+    d->enorm[j] = PetscSqrtReal(PetscRealPart(S[m * m + 2 * m + j]));
+  }
   PetscCall((*b->k->end)(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
