@@ -342,5 +342,10 @@ int main(int argc, char **argv)
          nsize: {{1 2}}
          requires: cuda gpurun
          args: -n 100 -fuzz_device
+      test:
+         suffix: cuda4
+         nsize: 4
+         requires: cuda gpurun
+         args: -n 20 -first 200 -fuzz_device
 
 TEST*/
