@@ -35,6 +35,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
                              "PCSpikeSetTridiagonalType", PCSpikeTridiagonalTypes, tridiagonal, &tridiagonal, &set));
   if (set) PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)tridiagonal));
   PetscCall(PCSpikeBatchSetFromOptions_Private(pc, PetscOptionsObject));
+  PetscCall(PCSpikeLinesSetFromOptions_Private(pc, PetscOptionsObject));
   PetscCall(PetscOptionsBool("-pc_spike_pivoting", "Row exchanges inside partitions", "PCSpikeSetPivoting", pivoting,
                              &pivoting, &set));
   if (set) PetscCall(PCSpikeSetPivoting(pc, pivoting));
@@ -188,6 +189,7 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
                                    !info->reordered ? MATORDERINGNATURAL
                                    : isauto         ? MATORDERINGRCM
                                                     : s->ordering));
+  PetscCall(PCSpikeLinesView_Private(pc, viewer));
   if (s->apart)
     PetscCall(
       PetscViewerASCIIPrintf(viewer, "  each rank orders its own rows%s\n",
