@@ -214,7 +214,7 @@ PetscErrorCode PCSpikeComposeLinesMethods_Private(PC pc, PetscBool compose)
   lie inside a rank, and nothing couples ranks. They are those of the values of the first setup for a pattern; later
   values only refill.
 
-  `MatGetOrdering()` takes matrices on one rank. Of `MATSEQBAIJ` and `MATSEQSBAIJ` it gives a permutation of blocks, as
+  `MatGetOrdering()` takes matrices on one rank, and `MATMPIAIJ`, each rank its own rows. Of `MATSEQBAIJ` and `MATSEQSBAIJ` it gives a permutation of blocks, as
   other orderings do.
 
   References:
@@ -237,7 +237,7 @@ PetscErrorCode MatGetOrdering_Lines(Mat A, MatOrderingType type, IS *rperm, IS *
   (void)type;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "Ordering %s takes a matrix on one rank: PCSPIKE orders the rows of each of several ranks",
+             "Ordering %s takes a matrix on one rank, or MATMPIAIJ",
              MATORDERINGLINES);
   PetscCall(PetscCitationsRegister(citation, &cite));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));

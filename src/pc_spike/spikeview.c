@@ -166,21 +166,28 @@ static PetscErrorCode PCSpikeViewFewer_Private(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether its partitions are coupled by spikes at all */
-static PetscBool PCSpikeIsCoupled_Private(const PCSpikeInfo *info)
+/* Whether its partitions are coupled by spikes at all; collective. Along paths those of different ranks are not */
+static PetscErrorCode PCSpikeIsCoupled_Private(PC pc, const PCSpikeInfo *info, PetscBool *coupled)
 {
-  return (PetscBool)(info->type != PC_SPIKE_BLOCK && info->partitions > 1 && PetscMax(info->kl, info->ku) > 0);
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  *coupled = (PetscBool)(info->type != PC_SPIKE_BLOCK && info->partitions > 1 && PetscMax(info->kl, info->ku) > 0);
+  if (!s->lines.active) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(
+    MPIU_Allreduce(&s->band.coupled, coupled, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What is factored, and how */
 static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, PetscViewer viewer)
 {
-  PC_Spike       *s       = (PC_Spike *)pc->data;
-  const char     *pre     = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  const PetscBool coupled = PCSpikeIsCoupled_Private(info);
-  PetscBool       isauto;
+  PC_Spike   *s   = (PC_Spike *)pc->data;
+  const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  PetscBool   isauto, coupled;
 
   PetscFunctionBegin;
+  PetscCall(PCSpikeIsCoupled_Private(pc, info, &coupled));
   PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  %" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
@@ -236,11 +243,12 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
 /* How far M is from A */
 static PetscErrorCode PCSpikeViewQuality_Private(PC pc, const PCSpikeInfo *info, PetscViewer viewer)
 {
-  PC_Spike       *s       = (PC_Spike *)pc->data;
-  const PetscBool coupled = PCSpikeIsCoupled_Private(info);
-  PetscMPIInt     size;
+  PC_Spike   *s = (PC_Spike *)pc->data;
+  PetscBool   coupled;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCall(PCSpikeIsCoupled_Private(pc, info, &coupled));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   if (info->unmatched)
     PetscCall(PetscViewerASCIIPrintf(viewer,
