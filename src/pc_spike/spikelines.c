@@ -13,6 +13,8 @@
   multiplicative preconditioners based on fast tridiagonal solves on GPUs, 2022, for the use of linear forests).
   Weights are compared in single precision, so that rounding does not decide between equal ones; of these the first in
   the order of rows wins. The work is linear in the number of entries.
+
+  Paths of rows are cut where their tridiagonal systems would have small or negative pivots: SpikeLinesCut_Private().
 */
 #include "spikelines.h"
 #include <float.h>
@@ -184,6 +186,64 @@ static void SpikeLinesForest_Private(SpikeLines *l, PetscInt nv)
   }
 }
 
+/* The entries of row i for columns before, i and after, -1: none */
+static void SpikeLinesEntries_Private(const SpikeCSR *A, PetscInt before, PetscInt i, PetscInt after, PetscScalar a[3])
+{
+  a[0] = a[1] = a[2] = 0.0;
+  for (PetscInt k = A->ai[i]; k < A->ai[i + 1]; k++) {
+    const PetscInt j = A->aj[k] + A->shift;
+
+    if (j == i) a[1] += A->aa[k];
+    else if (j == before) a[0] += A->aa[k];
+    else if (j == after) a[2] += A->aa[k];
+  }
+}
+
+static void SpikeLinesLeave_Private(SpikeLines *l, PetscInt v, PetscInt mate)
+{
+  if (l->mate[2 * v] == mate) l->mate[2 * v] = l->mate[2 * v + 1];
+  l->mate[2 * v + 1] = -1;
+}
+
+/*
+  With u_k the pivots along a path, d_k its diagonal, u_k = d_k - a_(k,k-1) a_(k-1,k) / u_(k-1): it is cut before k + 1
+  where |u_k| < 0.9 |a_(k,k+1)|, or u_(k+1) / d_(k+1) would not be positive. In rows that are dominant neither happens.
+  Where entries of the sign of the diagonal are left out, rows of what is left are not dominant, by a little, and a long
+  path of them has negative eigenvalues, which a matrix A > 0 has not; the pieces have none.
+*/
+static void SpikeLinesCut_Private(SpikeLines *l, PetscInt nv, const SpikeCSR *A)
+{
+  for (PetscInt v = 0; v < nv; v++) {
+    const PetscInt tail = l->end[v];
+    PetscInt       head = v, before = -1, k = v;
+    PetscScalar    u, last = 0.0, a[3], above = 0.0;
+
+    if (l->mate[2 * v + 1] >= 0 || tail <= v) continue; /* each path of two or more from its first end */
+    while (k >= 0) {
+      const PetscInt next = l->mate[2 * k + (before >= 0 && l->mate[2 * k] == before)];
+
+      SpikeLinesEntries_Private(A, before, k, next, a);
+      u = before >= 0 ? a[1] - a[0] * above / last : a[1];
+      if (before >= 0 &&
+          (PetscAbsScalar(last) < (PetscReal)0.9 * PetscAbsScalar(above) ||
+           (PetscAbsScalar(a[1]) > 0.0 && !(PetscRealPart(u / a[1]) > 10 * PETSC_MACHINE_EPSILON)))) {
+        SpikeLinesLeave_Private(l, before, k);
+        SpikeLinesLeave_Private(l, k, before);
+        l->end[head]   = before;
+        l->end[before] = head;
+        head           = k;
+        u              = a[1];
+      }
+      before = k;
+      last   = u;
+      above  = a[2];
+      k      = next;
+    }
+    l->end[head] = tail;
+    l->end[tail] = head;
+  }
+}
+
 /* Whether A has an entry that couples vertices u and v, which may be -1: there is none */
 static PetscBool SpikeLinesCouples_Private(const SpikeLines *l, const SpikeCSR *A, PetscInt u, PetscInt v)
 {
@@ -279,6 +339,7 @@ PetscErrorCode SpikeLinesFind(SpikeLines *l, PetscInt n, const SpikeCSR *A, Pets
   PetscCall(SpikeLinesSort_Private(l));
   PetscCall(PetscMalloc3(2 * nv, &l->mate, nv, &l->end, nv, &l->place));
   SpikeLinesForest_Private(l, nv);
+  if (l->bs == 1 && !l->uncut) SpikeLinesCut_Private(l, nv, A);
   SpikeLinesNumber_Private(l, nv, A);
   for (PetscInt v = 0; v < nv; v++)
     for (PetscInt r = 0; r < l->bs; r++) newrow[v * l->bs + r] = l->place[v] * l->bs + r;

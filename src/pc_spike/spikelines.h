@@ -15,6 +15,8 @@ typedef struct {
   PetscInt  bs;        /* rows of a vertex */
   PetscReal threshold; /* couplings below this fraction of the strongest of both of their rows are not taken */
 
+  PetscBool uncut; /* rows are exchanged: no path is cut for its pivots */
+
   /* what was found; lengths in vertices, 0 where there is none */
   PetscInt paths, shortest, longest;
 

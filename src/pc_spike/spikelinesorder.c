@@ -63,6 +63,7 @@ PetscErrorCode PCSpikeLinesOrder_Private(PC pc, Mat A, PetscMPIInt size, const S
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &s->newrow));
   PetscCall(SpikeLinesReset(l)); /* after an error */
+  l->uncut = s->pivoting;
   PetscCall(SpikeLinesFind(l, n, own, s->newrow));
   for (PetscInt i = 0; i < n && !moves; i++) moves = (PetscBool)(s->newrow[i] != i);
   if (size > 1) PetscCall(PCSpikePlaces_Private(pc, A));
