@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* lines.c: the ordering along strong couplings: iterations beside those of other preconditioners, and its setup */
-static char help[] = "Iterations and setup of -pc_spike_mat_ordering_type lines on 5-point problems in random numbering.\n\
+static char
+  help[] = "Iterations and setup of -pc_spike_mat_ordering_type lines, 5-point problems in random numbering.\n\
   -n n          points of a side of the grid (200)\n\
   -ratio r      anisotropy (1000)\n\
-  -repeats k    of each time, of which the least is taken (5)\n\n";
+  -repeats k    of each time, of which the least is taken (5)\n\
+  -times        only times\n\n";
 
 #include <petscspike.h>
 #include <petsc/private/petscimpl.h> /* PetscObjectStateIncrease() */
@@ -11,12 +13,12 @@ static char help[] = "Iterations and setup of -pc_spike_mat_ordering_type lines 
 
 /* What couples neighbours */
 typedef enum {
-  EQUAL,     /* 1 */
-  ALONG_X,   /* `ratio` along x, 1 along y */
-  BOTH,      /* `ratio` along x in the left half, along y in the right half */
-  LAYER,     /* a mesh that is refined towards y = 0, by a geometric series: equal far from there */
-  JUMPS,     /* coefficients of points from 1 to `ratio`, whose logarithm is random; harmonic means */
-  WIND,      /* equal, and upwind convection of `ratio` along x: not symmetric */
+  EQUAL,   /* 1 */
+  ALONG_X, /* `ratio` along x, 1 along y */
+  BOTH,    /* `ratio` along x in the left half, along y in the right half */
+  LAYER,   /* a mesh that is refined towards y = 0, by a geometric series: equal far from there */
+  JUMPS,   /* coefficients of points from 1 to `ratio`, whose logarithm is random; harmonic means */
+  WIND,    /* equal, and upwind convection of `ratio` along x: not symmetric */
   NPROBLEMS
 } Problem;
 static const char *const names[] = {"equal", "along x", "x and y", "layer", "jumps", "wind"};
@@ -171,11 +173,46 @@ static PetscErrorCode Times(Mat A, PetscInt repeats, PetscLogDouble t[5])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Row(const Grid *g, const char *const thresholds[4], PetscBool times, PetscInt repeats)
+{
+  const PetscBool symmetric = (PetscBool)(g->problem != WIND);
+  const char     *others[]  = {"-m_pc_type jacobi", symmetric ? "-m_pc_type icc" : "-m_pc_type ilu",
+                               "-m_pc_type spike -m_pc_spike_bandwidth 1"};
+  Mat             A, natural = NULL;
+  PetscInt        its;
+  PetscLogDouble  t[5];
+  char            options[128];
+
+  PetscFunctionBeginUser;
+  PetscCall(GridMat(g, PETSC_TRUE, &A));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-9s", names[g->problem]));
+  if (!times) PetscCall(GridMat(g, PETSC_FALSE, &natural));
+  for (int k = 0; k < 3 && !times; k++) {
+    PetscCall(Iterations(k < 2 ? A : natural, symmetric, others[k], &its));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %7" PetscInt_FMT, its));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "       "));
+  for (int k = 0; k < 4 && !times; k++) {
+    PetscCall(PetscSNPrintf(options, sizeof(options),
+                            "-m_pc_type spike -m_pc_spike_mat_ordering_type lines -m_pc_spike_lines_threshold %s",
+                            thresholds[k]));
+    PetscCall(Iterations(A, symmetric, options, &its));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %7" PetscInt_FMT, its));
+  }
+  PetscCall(Times(A, repeats, t));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF, " %8.1f %8.1f %8.1f %8.1f\n", t[0] / t[2], t[1] / t[2], t[3] / t[4], t[0] / t[4]));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&natural));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *const thresholds[] = {"0", "0.1", "0.25", "0.5"};
   Grid              g            = {EQUAL, 200, 1000.0};
   PetscInt          repeats      = 5;
+  PetscBool         times        = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -183,39 +220,18 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &g.n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeats", &repeats, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-ratio", &g.ratio, NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                        "%" PetscInt_FMT " x %" PetscInt_FMT " points, ratio %g; iterations of CG, of GMRES with wind\n"
-                        "%-9s %7s %7s %7s   lines, threshold %s %7s %7s %7s   time over a refill's: %s   %s\n",
-                        g.n, g.n, (double)g.ratio, "problem", "jacobi", "ilu", "x lines", thresholds[0], thresholds[1],
-                        thresholds[2], thresholds[3], "ordering   setup", "application over a product's, ordering too"));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-times", &times, NULL));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF,
+                "%" PetscInt_FMT " x %" PetscInt_FMT " points in random order, ratio %g\n"
+                "iterations of CG, with wind of GMRES; ordering and setup: time over that of a refill;\n"
+                "apply, ordering: time over that of a product\n\n"
+                "problem    Jacobi  (I)LU0 x lines |  threshold %s     %s    %s     %s | ordering setup | apply "
+                "ordering\n",
+                g.n, g.n, (double)g.ratio, thresholds[0], thresholds[1], thresholds[2], thresholds[3]));
   for (int p = 0; p < NPROBLEMS; p++) {
-    Mat            A, natural;
-    PetscInt       its;
-    PetscLogDouble t[5];
-    char           options[128];
-
     g.problem = (Problem)p;
-    PetscCall(GridMat(&g, PETSC_TRUE, &A));
-    PetscCall(GridMat(&g, PETSC_FALSE, &natural));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-9s", names[p]));
-    PetscCall(Iterations(A, (PetscBool)(p != WIND), "-m_pc_type jacobi", &its));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %7" PetscInt_FMT, its));
-    PetscCall(Iterations(A, (PetscBool)(p != WIND), p == WIND ? "-m_pc_type ilu" : "-m_pc_type icc", &its));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %7" PetscInt_FMT, its));
-    PetscCall(Iterations(natural, (PetscBool)(p != WIND), "-m_pc_type spike -m_pc_spike_bandwidth 1", &its));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %7" PetscInt_FMT "   ", its));
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(thresholds); k++) {
-      PetscCall(PetscSNPrintf(options, sizeof(options),
-                              "-m_pc_type spike -m_pc_spike_mat_ordering_type lines -m_pc_spike_lines_threshold %s",
-                              thresholds[k]));
-      PetscCall(Iterations(A, (PetscBool)(p != WIND), options, &its));
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %7" PetscInt_FMT, its));
-    }
-    PetscCall(Times(A, repeats, t));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "   %8.1f %8.1f   %8.1f %8.1f\n", t[0] / t[2], t[1] / t[2], t[3] / t[4],
-                          t[0] / t[4]));
-    PetscCall(MatDestroy(&A));
-    PetscCall(MatDestroy(&natural));
+    PetscCall(Row(&g, thresholds, times, repeats));
   }
   PetscCall(PetscFinalize());
   return 0;

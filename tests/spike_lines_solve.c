@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spike_lines_solve.c: iterations with lines that PCSPIKE finds itself, alone and as smoother of multigrid */
-static char help[] = "Anisotropic 5-point problems whose rows are in random order on each rank: iterations beside those of\n\
-lines along the grid, of Jacobi, and on several meshes.\n\
+static char help[] = "Anisotropic 5-point problems whose rows are in random order on each rank: iterations beside\n\
+those of lines along the grid, of Jacobi, and on several meshes.\n\
   -counts  print them\n\n";
 
 #include "spiketest.h"
 
 typedef struct {
   PetscInt  nx, ny;    /* ny lines, cut into strips of ranks */
-  PetscReal ratio;     /* of couplings along x, those along y are 1; negative: along x in one half, along y in the other */
+  PetscReal ratio;     /* of couplings along x, those along y are 1; negative: along x or y, each in a half */
   PetscReal wind;      /* what upwind convection along x adds */
   PetscInt  dof;       /* unknowns of a point, coupled to each other */
   PetscBool scrambled; /* rows of a rank in random order */
@@ -35,7 +35,7 @@ static PetscErrorCode ProblemMat(const Problem *p, Mat *A)
     const PetscInt first = p->ny * r / size * p->nx, n = p->ny * (r + 1) / size * p->nx - first;
 
     for (PetscInt i = n - 1; i > 0; i--) {
-      const PetscInt j = PetscMin(i, (PetscInt)((0.5 * SpikeTestUniform(3, i, r) + 0.5) * (i + 1))),
+      const PetscInt j    = PetscMin(i, (PetscInt)((0.5 * SpikeTestUniform(3, i, r) + 0.5) * (i + 1))),
                      swap = place[first + i];
 
       place[first + i] = place[first + j];
@@ -64,9 +64,11 @@ static PetscErrorCode ProblemMat(const Problem *p, Mat *A)
           PetscCall(MatSetValue(*A, place[i] * dof + c, place[u + p->nx * v] * dof + c, -a, INSERT_VALUES));
     }
     for (PetscInt c = 0; c < dof; c++)
-      for (PetscInt e = 0; e < dof; e++)
-        PetscCall(MatSetValue(*A, place[i] * dof + c, place[i] * dof + e, c == e ? (1 + 0.4 * (dof - 1)) * sum : -0.4 * sum,
-                              INSERT_VALUES));
+      for (PetscInt e = 0; e < dof; e++) {
+        const PetscReal a = c == e ? (1 + 0.4 * (dof - 1)) * sum : -0.4 * sum;
+
+        PetscCall(MatSetValue(*A, place[i] * dof + c, place[i] * dof + e, a, INSERT_VALUES));
+      }
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
@@ -130,14 +132,14 @@ static PetscErrorCode TestAlone(void)
     PetscInt    dof;
     PetscBool   straight; /* all lines are along x */
   } cases[] = {
-    {"cg",               "-ksp_type cg",                            1000,  0,   1, PETSC_TRUE },
-    {"cgfused",          "-ksp_type cgfused",                       1000,  0,   1, PETSC_TRUE },
-    {"gmres, wind",      "-ksp_type gmres -ksp_pc_side right",      10,    500, 1, PETSC_TRUE },
-    {"bcgsfused, wind",  "-ksp_type bcgsfused",                     10,    500, 1, PETSC_TRUE },
-    {"bcgsfused, equal", "-ksp_type bcgsfused",                     1000,  0,   1, PETSC_TRUE },
-    {"cg, x and y",      "-ksp_type cg",                            -1000, 0,   1, PETSC_FALSE},
-    {"cg, blocks of 2",  "-ksp_type cg",                            1000,  0,   2, PETSC_TRUE },
-    {"gmres, blocks",    "-ksp_type gmres -ksp_gmres_restart 200 ", 1000,  0,   3, PETSC_TRUE },
+    {"cg", "-ksp_type cg", 1000, 0, 1, PETSC_TRUE},
+    {"cgfused", "-ksp_type cgfused", 1000, 0, 1, PETSC_TRUE},
+    {"gmres, wind", "-ksp_type gmres -ksp_pc_side right", 10, 500, 1, PETSC_TRUE},
+    {"bcgsfused, wind", "-ksp_type bcgsfused", 10, 500, 1, PETSC_TRUE},
+    {"bcgsfused, equal", "-ksp_type bcgsfused", 1000, 0, 1, PETSC_TRUE},
+    {"cg, x and y", "-ksp_type cg", -1000, 0, 1, PETSC_FALSE},
+    {"cg, blocks of 2", "-ksp_type cg", 1000, 0, 2, PETSC_TRUE},
+    {"gmres, blocks", "-ksp_type gmres -ksp_gmres_restart 200 ", 1000, 0, 3, PETSC_TRUE},
   };
 
   PetscFunctionBegin;
@@ -196,6 +198,78 @@ static PetscErrorCode TestSmoother(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A > 0 with positive entries two rows away, in hidden order: what a path of all rows has is indefinite, as Cholesky
+  says. Its pieces are not
+*/
+static PetscErrorCode TestCut(void)
+{
+  const PetscInt  n     = 200;
+  const PetscReal delta = 0.02, entry[3] = {2 - 2 * delta, -1, delta};
+
+  PetscFunctionBegin;
+  for (int hidden = 0; hidden < 2; hidden++) {
+    Mat            A;
+    PC             pc;
+    KSP            ksp;
+    Vec            x, b;
+    PCFailedReason reason;
+    PCSpikeInfo    info;
+    PetscInt       start;
+
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+    PetscCall(MatSetSizes(A, n, n, PETSC_DETERMINE, PETSC_DETERMINE));
+    PetscCall(SpikeTestSetMatType(A, MATAIJ));
+    PetscCall(MatSeqAIJSetPreallocation(A, 5, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(A, 5, NULL, 0, NULL));
+    PetscCall(MatGetOwnershipRange(A, &start, NULL));
+    for (PetscInt i = 0; i < n; i++) /* 77 is prime to n */
+      for (PetscInt j = PetscMax(0, i - 2); j <= PetscMin(n - 1, i + 2); j++)
+        PetscCall(MatSetValue(A, start + (hidden ? 77 * i % n : i), start + (hidden ? 77 * j % n : j),
+                              entry[PetscAbsInt(i - j)], INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, KSPCG));
+    PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-9, PETSC_CURRENT, PETSC_CURRENT, 2 * n));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCSPIKE));
+    PetscCall(PCSpikeSetFactorType(pc, PC_SPIKE_FACTOR_CHOLESKY));
+    PetscCall(PCFactorSetMatOrderingType(pc, hidden ? MATORDERINGLINES : MATORDERINGNATURAL));
+    if (!hidden) PetscCall(PCSpikeSetBandwidth(pc, 1, 1));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCReduceFailedReason(pc));
+    PetscCall(PCGetFailedReason(pc, &reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == (hidden ? PC_NOERROR : PC_FACTOR_NUMERIC_ZEROPIVOT)),
+                             "cut: failed reason %d", (int)reason));
+    if (hidden) {
+      PetscMPIInt size;
+
+      PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+      PetscCall(MatCreateVecs(A, &x, &b));
+      PetscCall(SpikeTestSetRandom(b, 4));
+      for (int t = 0; t < 2; t++) {
+        PetscCall(SpikeTestSolve(ksp, b, x, "cut"));
+        PetscCall(PCSpikeSetFactorType(pc, PC_SPIKE_FACTOR_LU));
+      }
+      PetscCall(PCSpikeGetInfo(pc, &info));
+      PetscCall(SpikeTestCheck((PetscBool)(info.systems > 5 * size && info.systems < 40 * size), "cut: %d pieces",
+                               (int)info.systems));
+      PetscCall(PCSpikeSetPivoting(pc, PETSC_TRUE));
+      PetscCall(PCSetUp(pc));
+      PetscCall(PCSpikeGetInfo(pc, &info));
+      PetscCall(
+        SpikeTestCheck((PetscBool)(info.systems == size), "cut: %d pieces with row exchanges", (int)info.systems));
+      PetscCall(VecDestroy(&x));
+      PetscCall(VecDestroy(&b));
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -203,6 +277,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestAlone());
   PetscCall(TestSmoother());
+  PetscCall(TestCut());
   PetscCall(SpikeTestEnd("spike_lines_solve"));
   PetscCall(PetscFinalize());
   return 0;

@@ -191,10 +191,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 `PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetMaxBandwidth()`, `PCSpikeSetDropoff()`,
 `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCFactorSetMatOrderingType()`,
 `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`,
-`PCSpikeSetPivoting()`, `MATORDERINGLINES`, `PCSpikeSetLinesThreshold()`, `PCSpikeGetInfo()`, `PCSpikeSetDirect()`, `PCSpikeSetMaxRefinements()`,
+`PCSpikeSetPivoting()`, `PCSpikeGetInfo()`, `PCSpikeSetDirect()`, `PCSpikeSetMaxRefinements()`,
  `PCSpikeSetRefinementTolerance()`, `PCSpikeSetEstimate()`, `PCSpikeSetMatchingType()`, `PCSpikeSetMaxBorder()`,
- `PCSpikeSetFactorType()`,
-`MATSOLVERSPIKE`
+ `PCSpikeSetFactorType()`, `PCSpikeSetLinesThreshold()`,
+`MATORDERINGLINES`, `MATSOLVERSPIKE`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
 {

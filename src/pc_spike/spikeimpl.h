@@ -160,9 +160,9 @@ typedef struct {
   /* the host's: the band is wider than the kernels of the device have it, or they exchange no rows */
   PetscBool  wide;
   PetscInt   givenkl, givenku; /* half-bandwidths that this setup has been given, PETSC_DECIDE: from the matrix */
-  PetscInt   limit;     /* no half-bandwidth is larger in this setup, unless the user has given it */
-  PetscBool  diagonals; /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
-  Mat        aij;       /* Pmat converted, where it is not AIJ itself */
+  PetscInt   limit;            /* no half-bandwidth is larger in this setup, unless the user has given it */
+  PetscBool  diagonals;        /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
+  Mat        aij;              /* Pmat converted, where it is not AIJ itself */
   PetscInt  *newrow;
   PetscInt  *colmap;   /* on several ranks, with newrow: places of the columns of the off-diagonal block, global */
   PetscBool  apart;    /* each rank has ordered its rows: couplings between ranks may lie outside the band */

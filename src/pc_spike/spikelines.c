@@ -40,7 +40,7 @@ static PetscInt SpikeLinesRow_Private(SpikeLines *l, const SpikeCSR *A, PetscInt
   *own = 0.0;
   for (PetscInt r = v * bs; r < (v + 1) * bs; r++)
     for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
-      const PetscInt  c   = A->aj[k] + A->shift, u = bs == 1 ? c : c / bs;
+      const PetscInt  c = A->aj[k] + A->shift, u = bs == 1 ? c : c / bs;
       const PetscReal abs = PetscAbsScalar(A->aa[k]);
 
       if (u == v) *own += abs;
@@ -57,7 +57,7 @@ static PetscInt SpikeLinesRow_Private(SpikeLines *l, const SpikeCSR *A, PetscInt
   return count;
 }
 
-/* The strong couplings of each row, columns ascending, with |a_ij| / |a_ii|; without a diagonal over the row's largest */
+/* The strong couplings of each row, columns ascending: |a_ij| / |a_ii|, without a diagonal over the row's largest */
 static PetscErrorCode SpikeLinesStrong_Private(SpikeLines *l, PetscInt nv, const SpikeCSR *A)
 {
   PetscInt widest = 0, nz = 0;
@@ -109,7 +109,7 @@ static inline PetscInt SpikeLinesAt_Private(const SpikeLines *l, PetscInt v, Pet
   return low < l->si[v + 1] && l->sj[low] == u ? low : -1;
 }
 
-/* Each coupling once, in the order of rows: with both terms where both rows have it. Bits of floats >= 0 ascend as they do */
+/* Each coupling once, in the order of rows: with both terms where both rows have it. Bits of floats ascend as these */
 static PetscErrorCode SpikeLinesEdges_Private(SpikeLines *l, PetscInt nv)
 {
   PetscInt count = l->si[nv];
@@ -224,9 +224,8 @@ static void SpikeLinesCut_Private(SpikeLines *l, PetscInt nv, const SpikeCSR *A)
 
       SpikeLinesEntries_Private(A, before, k, next, a);
       u = before >= 0 ? a[1] - a[0] * above / last : a[1];
-      if (before >= 0 &&
-          (PetscAbsScalar(last) < (PetscReal)0.9 * PetscAbsScalar(above) ||
-           (PetscAbsScalar(a[1]) > 0.0 && !(PetscRealPart(u / a[1]) > 10 * PETSC_MACHINE_EPSILON)))) {
+      if (before >= 0 && (PetscAbsScalar(last) < (PetscReal)0.9 * PetscAbsScalar(above) ||
+                          (PetscAbsScalar(a[1]) > 0.0 && !(PetscRealPart(u / a[1]) > 10 * PETSC_MACHINE_EPSILON)))) {
         SpikeLinesLeave_Private(l, before, k);
         SpikeLinesLeave_Private(l, k, before);
         l->end[head]   = before;

@@ -36,8 +36,7 @@ PetscErrorCode PCSpikeLinesBegin_Private(PC pc, PetscBool *reuse)
   if (s->matching.type == PC_SPIKE_MATCHING_ALWAYS ||
       (s->userkl != PETSC_DECIDE && PetscMax(s->userkl, s->userku) < 2 * s->lines.find.bs - 1))
     s->lines.find.bs = 1;
-  if (s->userkl == PETSC_DECIDE)
-    s->givenkl = s->givenku = PetscMax(0, PetscMin(2 * s->lines.find.bs - 1, N - 1));
+  if (s->userkl == PETSC_DECIDE) s->givenkl = s->givenku = PetscMax(0, PetscMin(2 * s->lines.find.bs - 1, N - 1));
   if (s->givenkl != given[0] || s->givenku != given[1]) *reuse = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -69,8 +68,8 @@ PetscErrorCode PCSpikeLinesOrder_Private(PC pc, Mat A, PetscMPIInt size, const S
   if (size > 1) PetscCall(PCSpikePlaces_Private(pc, A));
   else if (!moves) PetscCall(PetscFree(s->newrow));
   PetscCall(PetscInfo(pc,
-                      "%" PetscInt_FMT " paths of %" PetscInt_FMT " to %" PetscInt_FMT
-                      " vertices of %" PetscInt_FMT " rows along strong couplings of this rank's rows\n",
+                      "%" PetscInt_FMT " paths of %" PetscInt_FMT " to %" PetscInt_FMT " vertices of %" PetscInt_FMT
+                      " rows along strong couplings of this rank's rows\n",
                       l->paths, l->shortest, l->longest, l->bs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -215,8 +214,13 @@ PetscErrorCode PCSpikeComposeLinesMethods_Private(PC pc, PetscBool compose)
   lie inside a rank, and nothing couples ranks. They are those of the values of the first setup for a pattern; later
   values only refill.
 
-  `MatGetOrdering()` takes matrices on one rank, and `MATMPIAIJ`, each rank its own rows. Of `MATSEQBAIJ` and `MATSEQSBAIJ` it gives a permutation of blocks, as
-  other orderings do.
+  `MatGetOrdering()` takes matrices on one rank, and `MATMPIAIJ`, of which each rank orders its own rows. Of
+  `MATSEQBAIJ` and `MATSEQSBAIJ` it gives a permutation of blocks, as other orderings do.
+
+  A path of rows is cut where the next pivot of its system would be smaller than 0.9 times the next coupling, or have
+  another sign than the diagonal, unless rows are exchanged (`PCSpikeSetPivoting()`). Dominant rows know no such pivots.
+  Matrices with couplings of both signs do, such as those of coarse meshes of multigrid, and the piece of a positive
+  definite matrix that a long path leaves would not be definite.
 
   References:
   Klein, Algebraic, block and multiplicative preconditioners based on fast tridiagonal solves on GPUs, Heidelberg
@@ -238,8 +242,7 @@ PetscErrorCode MatGetOrdering_Lines(Mat A, MatOrderingType type, IS *rperm, IS *
   (void)type;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "Ordering %s takes a matrix on one rank, or MATMPIAIJ",
-             MATORDERINGLINES);
+             "Ordering %s takes a matrix on one rank, or MATMPIAIJ", MATORDERINGLINES);
   PetscCall(PetscCitationsRegister(citation, &cite));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &blocks, MATSEQBAIJ, MATSEQSBAIJ, ""));

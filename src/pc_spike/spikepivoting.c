@@ -19,7 +19,8 @@ PetscBool PCSpikePivotsSystems_Private(PC pc)
   PetscCallMPIAbort(PETSC_COMM_SELF, MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   PetscCallAbort(PETSC_COMM_SELF, MatGetOwnershipRanges(PCSpikeBandMatrix_Private(pc), &range));
   for (PetscMPIInt r = 0; r < size; r++) owners += range[r + 1] > range[r];
-  return (PetscBool)((owners <= 1 || s->lines.active) && (s->local_partitions == PETSC_DECIDE || s->local_partitions == 1));
+  if (s->lines.active) owners = 1; /* nothing couples ranks */
+  return (PetscBool)(owners <= 1 && (s->local_partitions == PETSC_DECIDE || s->local_partitions == 1));
 }
 
 /* What the band that was chosen makes of the option; *host: the backend has no such factors */

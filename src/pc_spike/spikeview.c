@@ -174,8 +174,7 @@ static PetscErrorCode PCSpikeIsCoupled_Private(PC pc, const PCSpikeInfo *info, P
   PetscFunctionBegin;
   *coupled = (PetscBool)(info->type != PC_SPIKE_BLOCK && info->partitions > 1 && PetscMax(info->kl, info->ku) > 0);
   if (!s->lines.active) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(
-    MPIU_Allreduce(&s->band.coupled, coupled, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  PetscCallMPI(MPIU_Allreduce(&s->band.coupled, coupled, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
