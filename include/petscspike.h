@@ -22,6 +22,8 @@ typedef void **PetscCtxRt;
 
 #define MATSOLVERSPIKE "spike"
 
+#define MATORDERINGLINES "lines"
+
 #define KSPBCGSFUSED "bcgsfused"
 #define KSPCGFUSED   "cgfused"
 #define KSPIDRFUSED  "idrfused"
@@ -444,6 +446,8 @@ PETSC_EXTERN PetscErrorCode PCSpikeSetPivoting(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCSpikeGetPivoting(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetFactorType(PC, PCSpikeFactorType);
 PETSC_EXTERN PetscErrorCode PCSpikeGetFactorType(PC, PCSpikeFactorType *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetLinesThreshold(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCSpikeGetLinesThreshold(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetBatchType(PC, PCSpikeBatchType);
 PETSC_EXTERN PetscErrorCode PCSpikeGetBatchType(PC, PCSpikeBatchType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetMatchingType(PC, PCSpikeMatchingType);

@@ -82,7 +82,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 /*@C
   PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioners `PCSPIKE` and `PCBLOCKILU`,
   the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA`, `MATDIACUDA`,
-  `MATGRIDSTENCIL` and `MATGRIDSTENCILCUDA`, the factorizations of `MATSOLVERSPIKE`
+  `MATGRIDSTENCIL` and `MATGRIDSTENCILCUDA`, the factorizations of `MATSOLVERSPIKE`, the ordering `MATORDERINGLINES`
 
   Logically Collective
 
@@ -125,6 +125,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(MatRegister(MATMPIDIA, MatCreate_MPIDIA));
   PetscCall(MatDIARegisterFactors());
   PetscCall(MatSolverSpikeRegister());
+  PetscCall(MatOrderingRegister(MATORDERINGLINES, MatGetOrdering_Lines));
   if (SpikeDIAKernelsFind(PETSC_MEMTYPE_CUDA)) {
     PetscCall(MatRegisterRootName(MATDIACUDA, MATSEQDIACUDA, MATMPIDIACUDA));
     PetscCall(MatRegister(MATSEQDIACUDA, MatCreate_SeqDIACUDA));

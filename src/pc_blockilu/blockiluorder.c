@@ -59,13 +59,18 @@ PetscErrorCode PCBlockILUOrder_Private(PC pc, PetscInt ntasks, const PetscInt st
                                        const PetscInt bj[], PetscInt **newrow)
 {
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
-  PetscBool    natural;
+  PetscBool    natural, lines;
 
   PetscFunctionBegin;
   *newrow        = NULL;
   s->info.colors = 0;
   PetscCall(PetscStrcmp(s->ordering, MATORDERINGNATURAL, &natural));
   if (natural && !s->multicolor) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(s->ordering, MATORDERINGLINES, &lines));
+  PetscCheck(!lines || s->multicolor, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "Ordering %s goes by values, PCBLOCKILU orders a pattern: use -%spc_blockilu_mat_ordering_type rcm, nd or "
+             "natural",
+             MATORDERINGLINES, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
   PetscCall(PetscMalloc1(nb, newrow));
   if (s->multicolor) PetscCall(SpikeBlockMulticolor(nb, ntasks, start, bi, bj, *newrow, &s->info.colors));
   else {

@@ -55,6 +55,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 . -pc_spike_precision (double|single|bf16|fp16)        - precision of the factors, `PCSpikeSetPrecision()`
 . -pc_spike_local_partitions p                         - partitions on each rank, `PCSpikeSetLocalPartitions()`
 . -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering of each rank's rows, `PCFactorSetMatOrderingType()`
+. -pc_spike_lines_threshold fraction                   - couplings that `MATORDERINGLINES` takes,
+                                                       `PCSpikeSetLinesThreshold()`
 . -pc_spike_factor_type (auto|lu|cholesky)             - factorization of the partitions, `PCSpikeSetFactorType()`
 . -pc_spike_matching_type (auto|none|always)           - large entries on the diagonal, `PCSpikeSetMatchingType()`
 . -pc_spike_matching_rescale                           - scales follow the values, `PCSpikeSetMatchingRescale()`
@@ -176,6 +178,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   rows than it is wide, or where it takes twice the work of what is left, with the iterations that the dropped share
   costs. A direct solve drops nothing that the natural band holds.
 
+  `MATORDERINGLINES` (-pc_spike_mat_ordering_type lines) finds the lines of line relaxation in the entries of any sparse
+  matrix: disjoint paths along the strongest couplings of a rank's rows, whose tridiagonal systems, or block tridiagonal
+  ones of a matrix with a block size, are factored and solved side by side, while the rest of the matrix is dropped.
+
   References:
   Polizzi and Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, Parallel Computing 32 (2006). Li,
   Seidl and Negrut, SPIKE::GPU - A GPU-based Banded Linear System Solver, TR-2012-04, University of Wisconsin-Madison
@@ -187,8 +193,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`,
 `PCSpikeSetPivoting()`, `PCSpikeGetInfo()`, `PCSpikeSetDirect()`, `PCSpikeSetMaxRefinements()`,
  `PCSpikeSetRefinementTolerance()`, `PCSpikeSetEstimate()`, `PCSpikeSetMatchingType()`, `PCSpikeSetMaxBorder()`,
- `PCSpikeSetFactorType()`,
-`MATSOLVERSPIKE`
+ `PCSpikeSetFactorType()`, `PCSpikeSetLinesThreshold()`,
+`MATORDERINGLINES`, `MATSOLVERSPIKE`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
 {
@@ -205,6 +211,8 @@ PetscErrorCode PCCreate_Spike(PC pc)
   s->border.max       = PETSC_DECIDE;
   s->local_partitions = PETSC_DECIDE;
   s->window           = 1e-8;
+  s->givenkl = s->givenku = PETSC_DECIDE;
+  s->lines.find.threshold = SPIKE_LINES_THRESHOLD;
   PetscCall(PCFactoredInitialize_Private(pc, "PCSPIKE", "auto", PCSpikeChanged_Private));
   PetscCall(PCSpikeRefineInitialize_Private(pc));
   s->ex.left = s->ex.right = MPI_PROC_NULL;

@@ -189,9 +189,9 @@ PetscErrorCode PCSpikeFitBand_Private(PC pc, PetscInt within[2], PetscInt kept[2
   s->info.cut = PCSpikeCuts_Private(s, kept);
   s->uncut[0] = kept[0];
   s->uncut[1] = kept[1];
-  if (s->userkl != PETSC_DECIDE) {
-    kept[0] = s->userkl;
-    kept[1] = s->userku;
+  if (s->givenkl != PETSC_DECIDE) {
+    kept[0] = s->givenkl;
+    kept[1] = s->givenku;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (s->info.cut) {
@@ -342,6 +342,9 @@ PetscErrorCode PCSpikePlaces_Private(PC pc, Mat A)
   PetscCall(PetscMalloc1(PetscMax(ncols, 1), &s->colmap));
   for (PetscInt i = 0; i < A->rmap->n; i++) place[i] = s->newrow[i] + A->rmap->rstart;
   PetscCall(PCSpikeGhosts_Private(A, MPIU_INT, place, s->colmap));
+  /* along paths, which lie inside a rank: outside of the band */
+  for (PetscInt k = 0; s->lines.active && k < ncols; k++)
+    s->colmap[k] = A->rmap->rstart - 1 - PetscMax(s->givenkl, s->givenku);
   PetscCall(PetscFree(place));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -358,7 +361,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   PC_Spike *s       = (PC_Spike *)pc->data;
   PetscInt  full[2] = {0, 0}, kept[2] = {0, 0}, maxrow = 0, within[2] = {0, 0};
   PetscInt  least = 0;
-  PetscBool zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE),
+  PetscBool zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->givenkl != PETSC_DECIDE),
             periodic = PETSC_FALSE, order = PETSC_FALSE, ranks = PETSC_FALSE;
   PetscMPIInt size;
 
@@ -371,7 +374,8 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && maxrow <= 3 && s->band.k->periodic && s->limit > 0 &&
       !s->matching.B)
     PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
-  if (periodic) kept[0] = kept[1] = 1;
+  if (s->lines.active) PetscCall(PCSpikeLinesOrder_Private(pc, A, size, &parts[0]));
+  else if (periodic) kept[0] = kept[1] = 1;
   else if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
     const PetscInt K = PetscMax(kept[0], kept[1]);
 
@@ -381,9 +385,10 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   }
   if (order) PetscCall(SpikeOrderBest_Private(pc, A, isauto, zeros, nparts, parts, kept));
   s->drops = PETSC_FALSE;
-  if (size > 1 && !periodic && A->rmap->N && !natural)
+  if (s->lines.active) ranks = (PetscBool)(size > 1);
+  else if (size > 1 && !periodic && A->rmap->N && !natural)
     PetscCall(PCSpikeOrderRanks_Private(pc, A, isauto, zeros, nparts, parts, kept, &ranks));
-  s->apart = ranks;
+  s->apart = (PetscBool)(ranks && !s->lines.active); /* that drops more than what couples ranks */
   if (PCSpikeCuts_Private(s, kept)) {
     SpikeCSR  ordered[2] = {parts[0], parts[nparts - 1]};
     SpikeScan scan;
@@ -415,7 +420,7 @@ PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStats *st, 
   if (st->badrow >= 0) return PETSC_TRUE;
   if (periodicjoined) return PETSC_FALSE;
   if ((s->band.nsystems || s->batch.found) && st->joined >= 0) return PETSC_FALSE;
-  if (s->userkl != PETSC_DECIDE || s->info.cut) return PETSC_TRUE;
+  if (s->givenkl != PETSC_DECIDE || s->info.cut) return PETSC_TRUE;
   /* couplings between ranks that are dropped anyway, at most twice as large a share of the values as before */
   if (s->apart) return (PetscBool)(st->dropped <= (s->dropoff + 2 * s->crossing) * st->sum);
   return (PetscBool)(st->dropped <= s->dropoff * st->sum * (1.0 + 100 * PETSC_MACHINE_EPSILON));

@@ -230,7 +230,7 @@ PetscErrorCode PCSpikeBorderMay_Private(PC pc, PetscInt *most, PetscBool *reorde
   PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
   *most     = d->max == PETSC_DECIDE ? PetscMin(SPIKE_BORDER_MOST, N / 4) : PetscMin(d->max, N / 2);
   *reorders = (PetscBool)(size == 1 && !natural); /* ranks that order their rows drop what couples them */
-  *may      = (PetscBool)(N >= SPIKE_BORDER_LEAST && *most >= 1 && s->userkl == PETSC_DECIDE && !(s->dropoff > 0.0) &&
+  *may      = (PetscBool)(N >= SPIKE_BORDER_LEAST && *most >= 1 && s->givenkl == PETSC_DECIDE && !(s->dropoff > 0.0) &&
                      !d->refused && (size == 1 || isauto || natural));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

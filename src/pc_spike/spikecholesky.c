@@ -129,6 +129,9 @@ PetscErrorCode PCSpikeCholeskyChoose_Private(PC pc)
       PetscCall(PetscInfo(pc,
                           "MAT_SPD says hermitian, but half-bandwidths are %" PetscInt_FMT ",%" PetscInt_FMT ": LU\n",
                           b->kl, b->ku));
+    } else if (s->lines.active) {
+      b->cholesky = PETSC_FALSE;
+      PetscCall(PetscInfo(pc, "Paths: LU, of what need not be definite, and by the kernels for many systems\n"));
     } else if (s->pivoting) {
       b->cholesky = PETSC_FALSE;
       PetscCall(PetscInfo(pc, "Row exchanges: LU\n"));

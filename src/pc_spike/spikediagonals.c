@@ -107,7 +107,7 @@ static PetscErrorCode PCSpikeDIAMayBorder_Private(PC pc, const SpikeDIA *dia, co
 PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBool *enough)
 {
   PC_Spike   *s     = (PC_Spike *)pc->data;
-  PetscBool   given = (PetscBool)(s->userkl != PETSC_DECIDE), isauto, natural, border = PETSC_FALSE;
+  PetscBool   given = (PetscBool)(s->givenkl != PETSC_DECIDE), isauto, natural, border = PETSC_FALSE;
   PetscInt    full[4], kept[2], within[2];
   PetscReal  *weight, *bydistance;
   PetscMPIInt size;
@@ -131,6 +131,7 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
   *enough = (PetscBool)!border;
   if (size == 1 && dia->n && !natural && (!isauto || (!given && kept[0] + kept[1] + 1 > full[2])))
     *enough = PETSC_FALSE;
+  if (s->lines.active) *enough = PETSC_FALSE;
   if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic && full[3] < 2)
     *enough = PETSC_FALSE;
   if (!*enough) PetscFunctionReturn(PETSC_SUCCESS);

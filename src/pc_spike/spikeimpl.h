@@ -10,6 +10,7 @@
 #include "common/enqueue.h"
 #include "common/fault.h"
 #include "spikeborder.h"
+#include "spikelines.h"
 #include "spikerefine.h"
 
 #define SPIKE_MAT_APPLY_BATCH 16
@@ -85,6 +86,12 @@ typedef struct {
   PetscReal *dr, *dc;
 } PCSpikeMatching;
 
+/* Rows along strong couplings: spikelinesorder.c */
+typedef struct {
+  PetscBool  active; /* this setup has this ordering: nothing in the band couples ranks */
+  SpikeLines find;   /* with the threshold, an option */
+} PCSpikeLines;
+
 /* Independent systems: spikebatch.c */
 typedef struct {
   PCSpikeBatchType type;
@@ -152,9 +159,10 @@ typedef struct {
   PetscObjectState shape; /* changes with everything that is allocated or planned */
   /* the host's: the band is wider than the kernels of the device have it, or they exchange no rows */
   PetscBool  wide;
-  PetscInt   limit;     /* no half-bandwidth is larger in this setup, unless the user has given it */
-  PetscBool  diagonals; /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
-  Mat        aij;       /* Pmat converted, where it is not AIJ itself */
+  PetscInt   givenkl, givenku; /* half-bandwidths that this setup has been given, PETSC_DECIDE: from the matrix */
+  PetscInt   limit;            /* no half-bandwidth is larger in this setup, unless the user has given it */
+  PetscBool  diagonals;        /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
+  Mat        aij;              /* Pmat converted, where it is not AIJ itself */
   PetscInt  *newrow;
   PetscInt  *colmap;   /* on several ranks, with newrow: places of the columns of the off-diagonal block, global */
   PetscBool  apart;    /* each rank has ordered its rows: couplings between ranks may lie outside the band */
@@ -186,6 +194,7 @@ typedef struct {
   PetscInt         *tried; /* the best ordering so far, while others are tried */
   PCSpikeMatching   matching;
   PCSpikeLone       lone;
+  PCSpikeLines      lines;
   PCSpikeBatch      batch;
   PCSpikeBorder     border;
   PCSpikeRefinement refine;
@@ -229,7 +238,7 @@ static inline void PCSpikeBorderForget_Private(PC_Spike *s)
 /* Whether the limit of this setup cuts a band with the half-bandwidths kept */
 static inline PetscBool PCSpikeCuts_Private(const PC_Spike *s, const PetscInt kept[2])
 {
-  return (PetscBool)(s->userkl == PETSC_DECIDE && PetscMax(kept[0], kept[1]) > s->limit);
+  return (PetscBool)(s->givenkl == PETSC_DECIDE && PetscMax(kept[0], kept[1]) > s->limit);
 }
 
 PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
@@ -312,6 +321,14 @@ PETSC_INTERN PetscErrorCode PCSpikeGraphReset_Private(PC);
 /* spikeorderranks.c: each rank orders its own rows */
 PETSC_INTERN PetscErrorCode PCSpikeOrderRanks_Private(PC, Mat, PetscBool, PetscBool, PetscInt, const SpikeCSR[],
                                                       PetscInt[2], PetscBool *);
+
+/* spikelinesorder.c: the ordering along strong couplings */
+PETSC_INTERN PetscErrorCode PCSpikeLinesBegin_Private(PC, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeLinesOrder_Private(PC, Mat, PetscMPIInt, const SpikeCSR *);
+PETSC_INTERN PetscErrorCode PCSpikeLinesView_Private(PC, PetscViewer);
+PETSC_INTERN PetscErrorCode PCSpikeLinesSetFromOptions_Private(PC, PetscOptionItems);
+PETSC_INTERN PetscErrorCode PCSpikeComposeLinesMethods_Private(PC, PetscBool);
+PETSC_INTERN PetscErrorCode MatGetOrdering_Lines(Mat, MatOrderingType, IS *, IS *);
 
 /* spikemodel.c: applications that a setup is thought to be for */
 #define SPIKE_MODEL_USES 10

@@ -51,7 +51,7 @@ static PetscErrorCode PCSpikeMatchingMay_Private(PC pc, PetscBool *may, PetscBoo
   PetscFunctionBegin;
   PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
   *always = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_ALWAYS);
-  *may    = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_AUTO && isauto && s->userkl == PETSC_DECIDE &&
+  *may    = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_AUTO && isauto && s->givenkl == PETSC_DECIDE &&
                      !s->pivoting && !s->definite && !s->cyclic.found);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

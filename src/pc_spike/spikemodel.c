@@ -44,7 +44,7 @@ static PetscErrorCode PCSpikeIsWrongTool_Private(PC pc, PetscBool *wrong, PetscR
   *wrong = PETSC_FALSE;
   w[0] = w[1] = w[2] = w[3] = 0.0;
   n                         = (PetscReal)pc->pmat->rmap->N;
-  if (!(n > 0.0) || !(kl * ku > 0.0) || s->userkl != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!(n > 0.0) || !(kl * ku > 0.0) || s->givenkl != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
   w[0] = 2 * n * kl * ku;
   if (w[0] < SPIKE_WRONG_TOOL_LEAST || !pc->pmat->ops->getinfo) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(pc->pmat, MAT_GLOBAL_SUM, &info));

@@ -619,6 +619,7 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   PetscCall(PCSpikeComposeMatchingMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeLayoutMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeBorderMethods_Private(pc, compose));
+  PetscCall(PCSpikeComposeLinesMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeCholeskyMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeTridiagonalMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeRefineMethods_Private(pc, compose));

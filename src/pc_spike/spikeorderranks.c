@@ -56,7 +56,7 @@ static PetscErrorCode SpikeRanksLook_Private(PC pc, Mat A, PetscInt shortest, co
 
   PetscFunctionBegin;
   *look = PCSpikeCuts_Private(s, kept);
-  if (*look || s->userkl != PETSC_DECIDE || K < 2) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*look || s->givenkl != PETSC_DECIDE || K < 2) PetscFunctionReturn(PETSC_SUCCESS);
   if (K > shortest && s->type != PC_SPIKE_BLOCK) *look = PETSC_TRUE;
   if (*look) PetscFunctionReturn(PETSC_SUCCESS);
   if (n) PetscCall(PCSpikeLeastBand_Private(n, K, 1, own, &least));

@@ -19,6 +19,7 @@ PetscBool PCSpikePivotsSystems_Private(PC pc)
   PetscCallMPIAbort(PETSC_COMM_SELF, MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   PetscCallAbort(PETSC_COMM_SELF, MatGetOwnershipRanges(PCSpikeBandMatrix_Private(pc), &range));
   for (PetscMPIInt r = 0; r < size; r++) owners += range[r + 1] > range[r];
+  if (s->lines.active) owners = 1; /* nothing couples ranks */
   return (PetscBool)(owners <= 1 && (s->local_partitions == PETSC_DECIDE || s->local_partitions == 1));
 }
 

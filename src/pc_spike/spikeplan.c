@@ -29,6 +29,10 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
     if (r < rank) s->ex.left = r;
     if (r > rank && s->ex.right == MPI_PROC_NULL) s->ex.right = r;
   }
+  if (s->lines.active) { /* nothing couples ranks */
+    s->ex.left = s->ex.right = MPI_PROC_NULL;
+    owners                   = PetscMin(owners, 1);
+  }
   b->n = range[rank + 1] - range[rank];
   PetscCall(PCSpikeCutsReset_Private(pc));
   PetscCall(PCSpikeBatchFind_Private(pc, (PetscBool)(owners <= 1), nparts, parts, dia));
@@ -58,7 +62,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   for (PetscMPIInt r = 0; r < size; r++) {
     const PetscInt n = range[r + 1] - range[r];
 
-    PetscCheck(!n || !b->coupled || n >= K, comm, PETSC_ERR_ARG_SIZ,
+    PetscCheck(!n || !s->ex.across || n >= K, comm, PETSC_ERR_ARG_SIZ,
                "Rank %d owns %" PetscInt_FMT " rows, fewer than the half-bandwidth %" PetscInt_FMT
                ": use fewer ranks (PCTELESCOPE, PCREDUNDANT), a smaller -%spc_spike_bandwidth, or -%spc_spike_type "
                "block",

@@ -52,6 +52,7 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscCall(PetscFree(s->colmap));
   PetscCall(PetscFree(s->joined));
   PetscCall(PetscFree(s->falloff));
+  PetscCall(SpikeLinesReset(&s->lines.find));
   PetscCall(MatDestroy(&s->aij));
   PetscCall(PCSpikeRefineReset_Private(pc));
   s->diagonals = s->apart = PETSC_FALSE;
@@ -257,7 +258,7 @@ static PetscErrorCode PCSpikeNarrow_Private(PC pc, PetscReal needed, PetscReal m
   PetscReal      least;
 
   PetscFunctionBegin;
-  *narrower = (PetscBool)(s->maxband == PETSC_DECIDE && s->userkl == PETSC_DECIDE && K > 1 &&
+  *narrower = (PetscBool)(s->maxband == PETSC_DECIDE && s->givenkl == PETSC_DECIDE && K > 1 &&
                           s->refine.direct != PETSC_BOOL3_TRUE);
   if (!*narrower) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPIU_Allreduce(&memory, &least, 1, MPIU_REAL, MPIU_MIN, PetscObjectComm((PetscObject)pc)));
@@ -482,6 +483,7 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
   PetscCall(PCFactoredBegin_Private(pc));
   s->info.boosted = s->info.cornerboosted = 0;
   PetscCall(PCSpikeRefineBegin_Private(pc));
+  PetscCall(PCSpikeLinesBegin_Private(pc, &reuse));
   PetscCall(PCSpikeCholeskyBegin_Private(pc, &reuse));
   PetscCall(PCSpikeBegin_Private(pc, &reuse, &A));
   PetscCall(PCSpikeCholeskyCheck_Private(pc, &fits));

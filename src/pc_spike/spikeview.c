@@ -35,6 +35,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
                              "PCSpikeSetTridiagonalType", PCSpikeTridiagonalTypes, tridiagonal, &tridiagonal, &set));
   if (set) PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)tridiagonal));
   PetscCall(PCSpikeBatchSetFromOptions_Private(pc, PetscOptionsObject));
+  PetscCall(PCSpikeLinesSetFromOptions_Private(pc, PetscOptionsObject));
   PetscCall(PetscOptionsBool("-pc_spike_pivoting", "Row exchanges inside partitions", "PCSpikeSetPivoting", pivoting,
                              &pivoting, &set));
   if (set) PetscCall(PCSpikeSetPivoting(pc, pivoting));
@@ -165,21 +166,27 @@ static PetscErrorCode PCSpikeViewFewer_Private(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether its partitions are coupled by spikes at all */
-static PetscBool PCSpikeIsCoupled_Private(const PCSpikeInfo *info)
+/* Whether its partitions are coupled by spikes at all; collective. Along paths those of different ranks are not */
+static PetscErrorCode PCSpikeIsCoupled_Private(PC pc, const PCSpikeInfo *info, PetscBool *coupled)
 {
-  return (PetscBool)(info->type != PC_SPIKE_BLOCK && info->partitions > 1 && PetscMax(info->kl, info->ku) > 0);
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  *coupled = (PetscBool)(info->type != PC_SPIKE_BLOCK && info->partitions > 1 && PetscMax(info->kl, info->ku) > 0);
+  if (!s->lines.active) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPIU_Allreduce(&s->band.coupled, coupled, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What is factored, and how */
 static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, PetscViewer viewer)
 {
-  PC_Spike       *s       = (PC_Spike *)pc->data;
-  const char     *pre     = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  const PetscBool coupled = PCSpikeIsCoupled_Private(info);
-  PetscBool       isauto;
+  PC_Spike   *s   = (PC_Spike *)pc->data;
+  const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  PetscBool   isauto, coupled;
 
   PetscFunctionBegin;
+  PetscCall(PCSpikeIsCoupled_Private(pc, info, &coupled));
   PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  %" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
@@ -188,6 +195,7 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
                                    !info->reordered ? MATORDERINGNATURAL
                                    : isauto         ? MATORDERINGRCM
                                                     : s->ordering));
+  PetscCall(PCSpikeLinesView_Private(pc, viewer));
   if (s->apart)
     PetscCall(
       PetscViewerASCIIPrintf(viewer, "  each rank orders its own rows%s\n",
@@ -234,11 +242,12 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
 /* How far M is from A */
 static PetscErrorCode PCSpikeViewQuality_Private(PC pc, const PCSpikeInfo *info, PetscViewer viewer)
 {
-  PC_Spike       *s       = (PC_Spike *)pc->data;
-  const PetscBool coupled = PCSpikeIsCoupled_Private(info);
-  PetscMPIInt     size;
+  PC_Spike   *s = (PC_Spike *)pc->data;
+  PetscBool   coupled;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCall(PCSpikeIsCoupled_Private(pc, info, &coupled));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   if (info->unmatched)
     PetscCall(PetscViewerASCIIPrintf(viewer,
