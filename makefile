@@ -297,7 +297,7 @@ RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' S
 LIMIT  := $(if $(SANITIZE),-t 900)
 
 # Python, and programs that nobody here wrote; they say what they skip
-CONSUMERS := $(foreach s,python consumers clients,$(s):tests/$(s).sh)
+CONSUMERS := $(foreach s,python consumers clients papers,$(s):tests/$(s).sh)
 
 .PHONY: testprograms check checkdevice test
 testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS) $(FAULTLIB) $(LIMITS)
@@ -352,9 +352,9 @@ PYTHON3 := $(if $(SPIKE_VENV),$(SPIKE_VENV)/bin/python,python3)
 demo: $(BINDIR)/tutorials/compare
 	@$(RUNENV) PYTHON3='$(PYTHON3)' tools/demo $(BINDIR)/tutorials/compare $(args)
 
-# make bench [name=band] [args="..."]
-bench: $(BENCHMARKS)
-	@$(RUNENV) tools/bench $(BINDIR)/benchmarks '$(name)' $(args)
+# make bench [name=band] [args="..."]; name=paper-000: the tables and figures of a paper, which need tutorials too
+bench: $(BENCHMARKS) $(if $(filter paper-%,$(name)),$(TUTORIALS))
+	@$(RUNENV) PYTHON3='$(PYTHON3)' tools/bench $(BINDIR)/benchmarks '$(name)' $(args)
 
 gpucheck: testprograms
 	@$(RUNENV) tools/gpucheck -j $(JOBS) $(if $(MPS),-m) $(BUILD) $(BINDIR)/tests/kernels $(TESTDIR)

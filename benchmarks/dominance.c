@@ -11,7 +11,11 @@ static char help
        "BiCGStab says converged, but ||b - A x||_2\n"
        "by MatMult is above 1e-7 ||b||_2 for at least one matrix.\n"
        "The paper says neither N, K, partition length nor right-hand side of its table, and works in single precision; "
-       "here b is uniform in [-1, 1].\n\n";
+       "here b is uniform in [-1, 1].\n"
+       "  -n <200000> -k <50>      rows, half-bandwidth\n"
+       "  -d <1,10,...>            dominances of the first table, -dksp <0.05,0.06,...> of the second\n"
+       "  -partitions <8,80>       on all ranks together\n"
+       "  -seeds <3> -maxit <100>\n\n";
 
 #include <petscspike.h>
 #include <petsctime.h>

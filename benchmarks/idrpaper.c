@@ -188,11 +188,12 @@ static PetscErrorCode Lines(const Options *o, const char name[], Mat A, PetscRea
                             (double)(1e3 * product), (double)(1e3 * spmv), (double)(1e3 * (ms[0] - product)),
                             (double)(1e3 * (all / (s + 1) - spmv)), what[1]));
       if (o->csv)
-        fprintf(o->csv, "%s,%ld,%.4g,%.4g,%.4g,%ld,%d,%.6g,%.6g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%.6g\n", name,
+        fprintf(o->csv, "%s,%ld,%.4g,%.4g,%.4g,%ld,%d,%.6g,%.6g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%.6g,%g\n", name,
                 (long)rows, info.nz_used / n, (double)(places / info.nz_used - 1.0), (double)paper, (long)o->ss[i],
                 (int)o->smoothing, (double)(1e3 * theirs), (double)(1e3 * ms[0]), (double)(1e3 * ms[1]),
                 (double)(all / cycle), (double)padded, (double)(bytes / o->bandwidth / cycle), (double)(1e3 * product),
-                (double)(1e3 * spmv), (double)(1e3 * (ms[0] - product)), (double)(1e3 * (all / (s + 1) - spmv)));
+                (double)(1e3 * spmv), (double)(1e3 * (ms[0] - product)), (double)(1e3 * (all / (s + 1) - spmv)),
+                (double)Words(s, (PetscBool)(strstr(what[1], "copy") != NULL), o->smoothing));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -264,7 +265,7 @@ int main(int argc, char **argv)
     PetscCheck(o.csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", csv);
     fprintf(o.csv,
             "name,rows,mean,padding,paper_padding,s,smoothing,idr_ms,ms,copy_ms,efficiency,padded,own,product_ms,"
-            "product_roofline,rest_ms,rest_roofline\n");
+            "product_roofline,rest_ms,rest_roofline,vectors\n");
   }
   PetscCall(Poisson(8, 7, type, &A)); /* says where vectors are */
   if (o.bandwidth > 0.0) o.bandwidth *= 1e9;

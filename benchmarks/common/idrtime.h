@@ -17,14 +17,18 @@ typedef enum {
 } Method;
 
 /*
-  Bytes of a cycle of s + 1 products: words of n beside the products (the comment above KSPFusedHead_IDR() counts them),
-  what each product reads of the matrix, x and y of each product
+  Vectors of a cycle of s + 1 products: those beside the products (the comment above KSPFusedHead_IDR() counts them), x
+  and y of each product; epilogue: a product takes sums along
 */
+static inline PetscReal Words(PetscReal s, PetscBool epilogue, PetscBool smoothing)
+{
+  return 3 * s * s + 11 * s + 5 - (epilogue ? s + 1 : 0) + (smoothing ? 6 : 2) * (s + 1);
+}
+
+/* Bytes of a cycle: the vectors, and what each product reads of the matrix */
 static inline PetscReal Budget(PetscReal n, PetscReal matrix, PetscReal s, PetscBool epilogue, PetscBool smoothing)
 {
-  const PetscReal words = 3 * s * s + 11 * s + 5 - (epilogue ? s + 1 : 0) + (smoothing ? 6 : 2) * (s + 1);
-
-  return sizeof(PetscScalar) * n * words + matrix * (s + 1);
+  return sizeof(PetscScalar) * n * Words(s, epilogue, smoothing) + matrix * (s + 1);
 }
 
 /*
