@@ -432,7 +432,8 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
   make clients      brings SLEPc and petsc4py's own tests for make check; SPIKE_VENV=FOLDER: a Python of your own
   make fuzz         random cases beside dense references; n=100000 seed=7 for a night
   make dmdatutorials PETSc's tutorials that have a DMDA, with MATDIA beside MATAIJ; type=diacuda on a GPU
-  make bench        all benchmarks; name=band for one, args="..." for its options
+  make bench        all benchmarks; name=band for one, args="..." for its options; name=paper-000 to paper-004 for the
+                    tables and figures of a paper, args="--list" for their commands
   make gpucheck     all tests except tests/loading.sh, on a machine with a GPU; record in benchmarks/results
   make gpusanitize  compute-sanitizer on the small kernel tests, likewise
   make checkevidence says whether the record of gpucheck fits the sources
