@@ -50,6 +50,7 @@ fault "figures of another number" paper-000.ini '| 35 1.2 0.2 0.02 0.002 |' '| 3
 fault "a record that nobody has" paper-000.ini 'recorded = phases.txt' 'recorded = phase.txt' 'no record phase.txt'
 fault "a record without the figures" paper-000.ini 'recorded = phases.txt' 'recorded = spike.txt' \
   'no figure in the record spike'
+fault "a picture of no figure" paper-004.ini 'times as fast | 1 2 3' 'times as fast | 7' 'numbers of figures in loops'
 passes "papers: the copy without a fault" '5 papers are in order' python3 "$paper" --check
 
 # What is printed, from programs whose output is known
@@ -76,7 +77,7 @@ figures  =
     speed | 10 | 1 / ours(n=1, matrix='b') | 1 / theirs(n=1, matrix='b') | more
     the least of matrix a | - | least('ours', matrix='a') | - | info
 differs  = nothing
-picture  = n | ms
+picture  = n | ms | 1
 
 [one more]
 what     = what this machine cannot run

@@ -101,6 +101,11 @@ def check_row(place, row, top, build, helps):
         for column in sorted(columns(figure)):
             if column not in given and not (csv and re.search(rf"\b{column}\b", text)):
                 yield f"{place}: nothing gives the column {column}"
+    parts = [part.strip() for part in row["picture"].split("|")] if row.get("picture") else ["x", "y", "1"]
+    if len(parts) < 3 or not re.fullmatch(r"[\d ]+", parts[2]) or parts[3:] not in ([], ["log"]) or not all(
+            0 < int(n) <= len(row["figure list"]) and row["figure list"][int(n) - 1].loop or not row.get("picture")
+            for n in parts[2].split()):
+        yield f"{place}: picture = x | y | numbers of figures in loops [| log], not {row['picture']}"
     for word in row.get("where", "").split():
         column = word.split("=")[0]
         if column not in given and not (csv and re.search(rf"\b{column}\b", text)):

@@ -17,7 +17,7 @@ A section is a row: a table, a figure or a claim of the paper. Its keys:
   figures               one a line: [for NAME in VALUES:] label | the paper's | ours | the peer's | more, less or info
   peer                  who the peer is
   differs               what is not as in the paper
-  picture               axes of a picture of the figures in loops: x | y [| log]
+  picture               axes of a picture, and which lines of `figures`, from 1: x | y | 1 2 [| log]
 
 In commands {gpus} and {cores} are their numbers, {cudss}, {mkl} and {matrices} are $SPIKE_CUDSS, $SPIKE_MKL and
 $SPIKE_MATRICES, {csv} a file of the run; [in brackets] stands what is left out where its word is not known.
