@@ -104,6 +104,9 @@ sed -i 's/^read     = ^ \*(?P<n>/recorded = known.txt\n&/' copy/benchmarks/paper
 passes "recorded: what is below the paper's figure" \
   "below the paper's figure: 1 table 1 .recorded in known.txt.: time, n = 2 " \
   python3 "$paper" --recorded --quiet --out out paper-999
+known 'printf "matrix a\n 1 2.0 1.0\n"; exec sleep 100'
+refuses "run: a command that takes too long" 'commands failed: table 1' $run --seconds 2 --rows "table 1" paper-999
+passes "run: what it had printed counts" 'host, 1 FAILED time, n = 1 4 2 2 1 0.5' cat out/paper-999-table1.txt
 known 'exit 3'
 refuses "run: a command that fails" 'commands failed: table 1' $run paper-999
 passes "run: a failure stands in the table" 'host, 1 FAILED' cat out/paper-999.txt
