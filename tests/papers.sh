@@ -95,7 +95,7 @@ known 'printf "matrix a\n 1 2.0 1.0\n 2 8.0 16.0\n 3 - -\nmatrix b\n 1 0.05 0.2\
 lines='time, n = 1 4 2 2 1 0.5 peer faster time, n = 2 4 8 0.5 16 2 speed 10 20 2 5 4'
 passes "run: ratios to the paper's figures and the peer's" "$lines the least of matrix a - 2 - - -" \
   $run --rows "table 1" paper-999
-passes "run: what could not be, and why" 'not run: needs SPIKE_MKL=libmkl_rt.so.2, a GPU x 7 - - - -' $run paper-999
+passes "run: what could not be, and why" 'not run: needs SPIKE_MKL=libmkl_rt.so.3, a GPU x 7 - - - -' $run paper-999
 passes "run: where a peer is faster; a host is not compared with the paper's GPU" \
   "below the paper's figure: nowhere a peer of today is faster: 1 table 1 .host.: time, n = 1" $run paper-999
 passes "run: the output is kept" 'known -n 4 \[-mkl \{mkl\}\] arguments: -n 4 matrix a' cat out/paper-999-output.txt
@@ -115,7 +115,7 @@ refuses "run: a program that is not built" 'commands failed: table 1' $run paper
 refuses "run: a paper that is not there" 'no paper "paper-007", but paper-000' $run paper-007
 refuses "run: a row that is not there" 'has no row "table 9", but table 1, one more' $run --rows "table 9" paper-999
 refuses "run: nobody says where programs are" 'where are the programs' python3 "$paper" paper-999
-passes "list: commands, and what rows need" 'one more: .*needs SPIKE_MKL=libmkl_rt.so.2, a GPU' \
+passes "list: commands, and what rows need" 'one more: .*needs SPIKE_MKL=libmkl_rt.so.3, a GPU' \
   env -u SPIKE_MKL python3 "$paper" --list paper-999
 passes "recorded figures" 'truncated, 80 partitions, d = 10 +1.2' python3 "$paper" --recorded --out out paper-000
 finish
