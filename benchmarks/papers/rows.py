@@ -6,8 +6,8 @@ A section is a row: a table, a figure or a claim of the paper. Its keys:
   what, section, setting  what the paper shows, where, and how it was measured
   command               a line for each run on a GPU
   host                  the same on a machine without one; without the key the row needs a GPU
-  needs                 of gpu (also for `host`), gpus (two or more), cudss, mkl, matrices, single, complex, ncu: what
-                        the row cannot do without
+  needs                 of gpu (also for `host`), gpus (two or more), cudss, mkl, matrices, table, single, complex, ncu:
+                        what the row cannot do without
   context, read         regular expressions, one a line, with named groups: a line that `context` matches gives values
                         to the records after it, one that `read` matches is a record. `read = csv`: the files that
                         programs write to {csv}
@@ -20,7 +20,8 @@ A section is a row: a table, a figure or a claim of the paper. Its keys:
   picture               axes of a picture, and which lines of `figures`, from 1: x | y | 1 2 [| log]
 
 In commands {gpus} and {cores} are their numbers, {cudss}, {mkl} and {matrices} are $SPIKE_CUDSS, $SPIKE_MKL and
-$SPIKE_MATRICES, {csv} a file of the run; [in brackets] stands what is left out where its word is not known.
+$SPIKE_MATRICES, {table} is those of paper-003's matrices that are in $SPIKE_MATRICES, {csv} a file of the run; [in
+brackets] stands what is left out where its word is not known.
 
 A line that ends in a backslash goes on in the next one.
 
@@ -37,8 +38,8 @@ import shlex
 
 KEYS = {"what", "section", "setting", "command", "host", "needs", "context", "read", "recorded", "where", "figures",
         "peer", "differs", "picture"}
-NEEDS = {"gpu", "gpus", "cudss", "mkl", "matrices", "single", "complex", "ncu"}
-WORDS = {"gpus", "cores", "cudss", "mkl", "matrices", "csv"}
+NEEDS = {"gpu", "gpus", "cudss", "mkl", "matrices", "table", "single", "complex", "ncu"}
+WORDS = {"gpus", "cores", "cudss", "mkl", "matrices", "table", "csv"}
 
 
 class Missing(Exception):
