@@ -38,6 +38,8 @@ END
 }
 fault "a program that nobody has" paper-000.ini 'command  = dominance' 'command  = dominant' 'no program dominant'
 fault "an option that nobody reads" paper-000.ini '-seeds 2' '-seed 2' 'dominance does not read -seed *$'
+fault "an option of PETSc that a program does not ask for" paper-002.ini '-box 256,256,512' '-mat_type aij' \
+  'gbcgablation does not call MatSetFromOptions\(\), which reads -mat_type'
 fault "a word that nobody knows" paper-000.ini '{cudss}' '{cudsss}' 'nobody knows \{cudsss\}'
 fault "a key that nobody knows" paper-001.ini 'needs    = single' 'need     = single' 'unknown key need'
 fault "a table without a row" paper-002.ini '[table 2]' '[table two]' 'table 2 of the paper has no row'

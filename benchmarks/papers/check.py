@@ -6,20 +6,29 @@ import subprocess
 
 import rows as tables
 
-# Options that PETSc or the library reads: names, and ends behind a prefix of a solver
-OTHERS = {"-mat_type", "-use_gpu_aware_mpi", "-dm_mat_type", "-dm_vec_type", "-da_grid_x", "-da_grid_y", "-da_grid_z"}
-ENDS = ("_pc_type", "_ksp_rtol")
+# Options that PETSc reads where a program calls this function: names, or ends behind the prefix of a solver
+OTHERS = {"-mat_type": "MatSetFromOptions", "-use_gpu_aware_mpi": "PetscInitialize", "-dm_mat_type": "DMSetFromOptions",
+          "-dm_vec_type": "DMSetFromOptions", "-da_grid_x": "DMSetFromOptions", "-da_grid_y": "DMSetFromOptions",
+          "-da_grid_z": "DMSetFromOptions", "_pc_type": "KSPSetFromOptions", "_ksp_rtol": "KSPSetFromOptions"}
 TOOLS = {"ncu", "python3", "mpiexec"}  # their options are their own
 FUNCTIONS = {"least", "most", "min", "max", "float", "sqrt"}
 
 
 def sources(top, name):
-    """The text of a program's sources, '' where there is no such program."""
+    """The text of a program's sources, and of the headers of benchmarks/common in them; '' where there is none."""
     for folder, pattern in ((top / "benchmarks", f"{name}.c"), (top / "benchmarks" / name, "**/*.[ch]"),
                             (top / "tutorials", f"{name}.c"), (top / "benchmarks", name)):
         files = sorted(folder.glob(pattern)) if folder.is_dir() and "/" not in name else []
-        if files:
-            return "".join(f.read_text() for f in files + sorted((top / "benchmarks" / "common").glob("*.h")))
+        text = "".join(file.read_text() for file in files)
+        seen, todo = set(), re.findall(r'#include "(?:\.\./)*(?:common/)?(\w+\.h)"', text)
+        while todo:
+            header = top / "benchmarks" / "common" / todo.pop()
+            if header not in seen and header.is_file():
+                seen.add(header)
+                text += header.read_text()
+                todo += re.findall(r'#include "(\w+\.h)"', header.read_text())
+        if text:
+            return text
     return ""
 
 
@@ -79,7 +88,11 @@ def check_row(place, row, top, build, helps):
                 continue
             text += source
             for option in options:
-                if option in OTHERS or option.endswith(ENDS):
+                caller = next((f for end, f in OTHERS.items() if option == end or
+                               end.startswith("_") and option.endswith(end)), None)
+                if caller:
+                    if not re.search(rf"\b{caller}\(", source):
+                        yield f"{place}: {name} does not call {caller}(), which reads {option}"
                     continue
                 if f'"{option}"' not in source:
                     yield f"{place}: {name} does not read {option}"
