@@ -105,6 +105,9 @@ def check_row(place, row, top, build, helps):
         known = {"place": "host", "cores": 1, "gpus": 2}
         for value in figure.values:
             turn = known if value is None else {**known, figure.loop: value}
+            label = figure.label if value is None else figure.label.replace("{" + figure.loop + "}", value)
+            if len(label) > 70:
+                yield f"{place}: more than 70 letters: {label}"
             for expression in (figure.ours, figure.peer):
                 if expression != "-":
                     try:
