@@ -106,6 +106,13 @@ sed -i 's/^read     = ^ \*(?P<n>/recorded = known.txt\n&/' copy/benchmarks/paper
 passes "recorded: what is below the paper's figure" \
   "below the paper's figure: 1 table 1 .recorded in known.txt.: time, n = 2 " \
   python3 "$paper" --recorded --quiet --out out paper-999
+sed 's/^\[table 1\]/[table 2]/; /^\[paper\]/,/^$/d; /^\[one more\]/,$d' copy/benchmarks/papers/paper-999.ini >twice
+sed 's/^tables   = 1/tables   = 1 2/' copy/benchmarks/papers/paper-999.ini | cat - twice \
+  >copy/benchmarks/papers/paper-998.ini
+known 'printf "matrix a\n 1 2.0 1.0\n"; echo x >>"$COUNT"'
+passes "run: a command of two rows runs once" 'table 1 .* 4 2 2 1 0.5 .*table 2 .* 4 2 2 1 0.5 ' \
+  env COUNT="$work/count" $run --rows "table 1,table 2" paper-998
+if [ "$(wc -l <count)" = 1 ]; then ok "run: and only once"; else cat count >output; not_ok "run: and only once"; fi
 known 'printf "matrix a\n 1 2.0 1.0\n"; exec sleep 100'
 refuses "run: a command that takes too long" 'commands failed: table 1' $run --seconds 2 --rows "table 1" paper-999
 passes "run: what it had printed counts" 'host, 1 FAILED time, n = 1 4 2 2 1 0.5' cat out/paper-999-table1.txt
