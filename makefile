@@ -297,7 +297,7 @@ RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' S
 LIMIT  := $(if $(SANITIZE),-t 900)
 
 # Python, and programs that nobody here wrote; they say what they skip
-CONSUMERS := $(foreach s,python consumers clients,$(s):tests/$(s).sh)
+CONSUMERS := $(foreach s,python consumers clients papers,$(s):tests/$(s).sh)
 
 .PHONY: testprograms check checkdevice test
 testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS) $(FAULTLIB) $(LIMITS)
@@ -352,9 +352,9 @@ PYTHON3 := $(if $(SPIKE_VENV),$(SPIKE_VENV)/bin/python,python3)
 demo: $(BINDIR)/tutorials/compare
 	@$(RUNENV) PYTHON3='$(PYTHON3)' tools/demo $(BINDIR)/tutorials/compare $(args)
 
-# make bench [name=band] [args="..."]
-bench: $(BENCHMARKS)
-	@$(RUNENV) tools/bench $(BINDIR)/benchmarks '$(name)' $(args)
+# make bench [name=band] [args="..."]; name=paper-000: the tables and figures of a paper, which need tutorials too
+bench: $(BENCHMARKS) $(if $(filter paper-%,$(name)),$(TUTORIALS))
+	@$(RUNENV) PYTHON3='$(PYTHON3)' tools/bench $(BINDIR)/benchmarks '$(name)' $(args)
 
 gpucheck: testprograms
 	@$(RUNENV) tools/gpucheck -j $(JOBS) $(if $(MPS),-m) $(if $(SHARED),-s $(SHARED)) $(BUILD) \
@@ -433,7 +433,8 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
   make clients      brings SLEPc and petsc4py's own tests for make check; SPIKE_VENV=FOLDER: a Python of your own
   make fuzz         random cases beside dense references; n=100000 seed=7 for a night
   make dmdatutorials PETSc's tutorials that have a DMDA, with MATDIA beside MATAIJ; type=diacuda on a GPU
-  make bench        all benchmarks; name=band for one, args="..." for its options
+  make bench        all benchmarks; name=band for one, args="..." for its options; name=paper-000 to paper-004 for the
+                    tables and figures of a paper, args="--list" for their commands
   make gpucheck     all tests except tests/loading.sh, on a machine with a GPU; record in benchmarks/results
   make gpusanitize  compute-sanitizer on the small kernel tests, likewise
   make checkevidence says whether the record of gpucheck fits the sources

@@ -11,7 +11,12 @@ static char help
        "BiCGStab says converged, but ||b - A x||_2\n"
        "by MatMult is above 1e-7 ||b||_2 for at least one matrix.\n"
        "The paper says neither N, K, partition length nor right-hand side of its table, and works in single precision; "
-       "here b is uniform in [-1, 1].\n\n";
+       "here b is uniform in [-1, 1].\n"
+       "  -n <200000> -k <50>      rows, half-bandwidth\n"
+       "  -d <1,10,...>            dominances of the first table, -dksp <0.05,0.06,...> of the second\n"
+       "  -partitions <8,80>       on all ranks together\n"
+       "  -seeds <3> -maxit <100>\n"
+       "  -mat_type aijcusparse    on a GPU\n\n";
 
 #include <petscspike.h>
 #include <petsctime.h>
@@ -60,7 +65,12 @@ static PetscErrorCode CreateBand(MPI_Comm comm, PetscInt n, PetscInt K, PetscInt
 
   PetscFunctionBeginUser;
   PetscCheck(K >= 0 && K <= 512, comm, PETSC_ERR_ARG_OUTOFRANGE, "-k must be between 0 and 512, got %" PetscInt_FMT, K);
-  PetscCall(MatCreateAIJ(comm, PETSC_DECIDE, PETSC_DECIDE, n, n, 2 * K + 1, NULL, K, NULL, A));
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 2 * K + 1, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 2 * K + 1, NULL, K, NULL));
   PetscCall(MatCreateVecs(*A, sum, b));
   PetscCall(MatGetOwnershipRange(*A, &rstart, &rend));
   for (PetscInt i = rstart; i < rend; i++) {

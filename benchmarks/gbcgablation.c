@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   gbcgablation.c: the steps of Liu, Seo, Mittal and Huang (GPU-Accelerated Scalable Solver for Banded Linear Systems,
-  2013) from a plain CG over several ranks to an overlapped one, each on top of the one before, on MATDIA
+  2013) from a plain CG or BiCGStab over several ranks to an overlapped one, each on top of the one before, on MATDIA
 */
-static char help[] =
-  "CG on the 7-point Poisson problem by diagonals, from plain messages and reductions to merged and overlapped ones.\n\
+static char help
+  [] = "CG or BiCGStab on the 7-point Poisson problem by diagonals, from plain messages and reductions to merged and\n\
+ overlapped ones.\n\
   -n n1,n2,...       grid points in each direction (64)\n\
+  -box nx,ny,nz      one box instead: the paper has 256,256,512\n\
+  -bench_ksp cg      cg, or bcgs as in the paper\n\
+  -bench_tol t1,...  instead: solves with Jacobi until the largest residual, relative to the first, is below each of\n\
+ these, b coming from the host before each solve, as in the paper, with 5e-2,5e-3,5e-4\n\
   -weak              as many in the last direction for each rank\n\
   -bench_device      on CUDA devices: diacuda; ranks take the devices in turn\n\
   -bench_products k  products, messages or sums in a row (20; 200 with -bench_device)\n\
   -bench_its k       iterations of a solve (50)\n\
   -rounds k          rounds, in each of which all take their turn; medians are shown (7)\n\
 The steps: naive (messages through pageable memory, one neighbour after the other, a product that waits for them,\n\
- KSPCG with a reduction for each of its three sums), registered (page-locked memory; on a host the same),\n\
+ KSPCG or KSPBCGS with a reduction for each sum), registered (page-locked memory; on a host the same),\n\
 two phases (each rank exchanges with one neighbour at a time, all pairs at once), merged (one reduction an\n\
- iteration, KSPCGFUSED), overlapped (rows that need no messages meanwhile, sums in the product: MATDIA), all at\n\
- once (no phases).\n\
+ iteration, KSPCGFUSED; KSPBCGSFUSED has two), overlapped (rows that need no messages meanwhile, sums in the\n\
+ product: MATDIA), all at once (no phases). Gflop/s: of the iterations, additions and multiplications of all ranks.\n\
 Apart: what a product takes without messages, with them, the messages alone, and sums.\n\n";
 
 #include <petscksp.h>
@@ -46,8 +51,7 @@ typedef struct {
 
 typedef struct {
   PetscInt       n[3], products, its, rounds;
-  PetscBool      device;
-  MPI_Comm       comm;
+  PetscBool      device, bcgs;
   Mat            A;
   Vec            x, y, tick;
   Product        p[NWAYS];
@@ -261,6 +265,21 @@ static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleTy
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Operations of an iteration on this grid: a product has a multiplication for each entry, and an addition for each but
+  one of a row; with Jacobi a multiplication a row more. For a row CG has 10 in p, x, r and two sums, BiCGStab 22 in p
+  (4), s (2), x (4), r (2) and five sums
+*/
+static double Operations(const Bench *b, PetscBool jacobi)
+{
+  const double n     = (double)b->n[0] * (double)b->n[1] * (double)b->n[2],
+               faces = (double)b->n[0] * (double)b->n[1] + (double)b->n[1] * (double)b->n[2] +
+                       (double)b->n[2] * (double)b->n[0],
+               product = 2.0 * (7.0 * n - 2.0 * faces) - n;
+
+  return (b->bcgs ? 2.0 : 1.0) * (product + (jacobi ? n : 0.0)) + (b->bcgs ? 22.0 : 10.0) * n;
+}
+
 static PetscErrorCode Show(const Bench *b, const char what[], const char how[], double t[], double first)
 {
   char size[48];
@@ -270,7 +289,9 @@ static PetscErrorCode Show(const Bench *b, const char what[], const char how[], 
   PetscCall(
     PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, b->n[0], b->n[1], b->n[2]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-24s %-24s %9.4f", size, what, how, t[b->rounds / 2]));
-  if (first > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.2f", first / t[b->rounds / 2]));
+  if (first > 0.0)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.2f %8.1f", first / t[b->rounds / 2],
+                          1e-6 * Operations(b, PETSC_FALSE) / t[b->rounds / 2]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -312,15 +333,15 @@ static PetscErrorCode Steps(Bench *b)
 {
   static const struct {
     PetscInt           way;
-    KSPType            type;
+    PetscBool          fused;
     MatDIAScheduleType schedule;
     const char        *text;
-  } steps[]            = {{NAIVE, KSPCG, MAT_DIA_SCHEDULE_OVERLAP, "naive"},
-                          {REGISTERED, KSPCG, MAT_DIA_SCHEDULE_OVERLAP, "+ registered"},
-                          {PHASES, KSPCG, MAT_DIA_SCHEDULE_OVERLAP, "+ two phases"},
-                          {PHASES, KSPCGFUSED, MAT_DIA_SCHEDULE_OVERLAP, "+ merged reductions"},
-                          {NWAYS, KSPCGFUSED, MAT_DIA_SCHEDULE_TWOPHASE, "+ overlapped"},
-                          {NWAYS, KSPCGFUSED, MAT_DIA_SCHEDULE_OVERLAP, "+ all at once"}};
+  } steps[]            = {{NAIVE, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "naive"},
+                          {REGISTERED, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ registered"},
+                          {PHASES, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ two phases"},
+                          {PHASES, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ merged reductions"},
+                          {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_TWOPHASE, "+ overlapped"},
+                          {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ all at once"}};
   const PetscInt count = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(steps);
   KSP            ksp[PETSC_STATIC_ARRAY_LENGTH(steps)];
   double         t[PETSC_STATIC_ARRAY_LENGTH(steps)][ROUNDS], first = 0.0;
@@ -334,7 +355,8 @@ static PetscErrorCode Steps(Bench *b)
     PC        pc;
 
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[k]));
-    PetscCall(KSPSetType(ksp[k], steps[k].type));
+    if (steps[k].fused) PetscCall(KSPSetType(ksp[k], b->bcgs ? KSPBCGSFUSED : KSPCGFUSED));
+    else PetscCall(KSPSetType(ksp[k], b->bcgs ? KSPBCGS : KSPCG));
     PetscCall(KSPSetOperators(ksp[k], A, A));
     PetscCall(KSPGetPC(ksp[k], &pc));
     PetscCall(PCSetType(pc, PCNONE));
@@ -362,20 +384,83 @@ static PetscErrorCode Steps(Bench *b)
                  "%s: another solution, of norm %g, not %g", steps[k].text, (double)norm[k], (double)norm[0]);
     }
   for (PetscInt k = 0; k < count; k++) {
-    PetscCall(Show(b, "iteration", steps[k].text, t[k], first));
+    qsort(t[k], (size_t)b->rounds, sizeof(t[k][0]), CompareTimes);
     if (!k) first = t[0][b->rounds / 2];
+    PetscCall(Show(b, "iteration", steps[k].text, t[k], first));
     PetscCall(KSPDestroy(&ksp[k]));
   }
   PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Figure 9 of the paper: the time of an iteration by the precision that is asked for. Before each solve b comes from the
+  host, as from a flow solver there; values of the matrix stay
+*/
+static PetscErrorCode Precisions(Bench *b, PetscInt count, const PetscReal tol[])
+{
+  KSP      ksp;
+  PC       pc;
+  Vec      x;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(b->x, &x));
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, b->bcgs ? KSPBCGSFUSED : KSPCGFUSED));
+  PetscCall(KSPSetOperators(ksp, b->A, b->A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPFusedConvergedInfinity, NULL, NULL));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %10s %6s %12s %12s %9s\n", "grid", "tolerance", "its", "ms a solve",
+                        "ms an it.", "Gflop/s"));
+  for (PetscInt k = 0; k < count; k++) {
+    double    t[ROUNDS];
+    PetscInt  its       = 0;
+    PetscBool converged = PETSC_TRUE;
+    char      size[48];
+
+    PetscCall(KSPSetTolerances(ksp, tol[k], 0.0, PETSC_CURRENT, 10000));
+    for (PetscInt r = -1; r < b->rounds; r++) {
+      PetscScalar       *host;
+      PetscLogDouble     t0, t1;
+      KSPConvergedReason reason;
+
+      PetscCall(VecGetArrayWrite(b->y, &host)); /* new on the host: the solve brings it to the device */
+      for (PetscInt i = 0; i < n; i++) host[i] = (PetscReal)((i % 1000) * 7919 % 1000) / 1000.0 - 0.5;
+      PetscCall(VecRestoreArrayWrite(b->y, &host));
+      PetscCall(BenchFinish(b->tick));
+      PetscCall(PetscTime(&t0));
+      PetscCall(KSPSolve(ksp, b->y, x));
+      PetscCall(BenchFinish(b->tick));
+      PetscCall(PetscTime(&t1));
+      t[PetscMax(r, 0)] = 1e3 * (double)(t1 - t0);
+      PetscCall(KSPGetIterationNumber(ksp, &its));
+      PetscCall(KSPGetConvergedReason(ksp, &reason));
+      if (reason < 0) converged = PETSC_FALSE;
+    }
+    qsort(t, (size_t)b->rounds, sizeof(*t), CompareTimes);
+    PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, b->n[0], b->n[1],
+                            b->n[2]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %10g %6" PetscInt_FMT " %12.4f %12.4f %9.1f%s\n", size,
+                          (double)tol[k], its, t[b->rounds / 2], t[b->rounds / 2] / PetscMax(its, 1),
+                          1e-6 * Operations(b, PETSC_TRUE) * its / t[b->rounds / 2],
+                          converged ? "" : "  not converged"));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  PetscInt    sizes[16] = {64}, nsizes = 16;
-  PetscBool   set, weak                = PETSC_FALSE;
+  PetscInt    sizes[16] = {64}, nsizes = 16, box[3], nbox = 3, ntol = 8;
+  PetscBool   set, boxed, weak = PETSC_FALSE;
+  PetscReal   tol[8];
   PetscMPIInt size;
   Bench       b;
+  char        type[16] = KSPCG;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -387,6 +472,16 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", sizes, &nsizes, &set));
   if (!set) nsizes = 1;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-box", box, &nbox, &boxed));
+  PetscCheck(!boxed || (nbox == 3 && box[0] > 0 && box[1] > 0 && box[2] > 0), PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG,
+             "-box wants three numbers above 0");
+  if (boxed) nsizes = 1;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_ksp", type, sizeof(type), NULL));
+  PetscCall(PetscStrcmp(type, KSPBCGS, &b.bcgs));
+  PetscCall(PetscStrcmp(type, KSPCG, &set));
+  PetscCheck(set || b.bcgs, PETSC_COMM_WORLD, PETSC_ERR_ARG_UNKNOWN_TYPE, "-bench_ksp is cg or bcgs, not %s", type);
+  PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-bench_tol", tol, &ntol, &set));
+  if (!set) ntol = 0;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-weak", &weak, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bench_device", &b.device, NULL));
   if (b.device) b.products = 200;
@@ -401,16 +496,25 @@ int main(int argc, char **argv)
   for (PetscInt k = 0; k < nsizes; k++) {
     b.n[0] = b.n[1] = sizes[k];
     b.n[2]          = weak ? sizes[k] * size : sizes[k];
+    if (boxed) {
+      PetscCall(PetscArraycpy(b.n, box, 3));
+      if (weak) b.n[2] *= size;
+    }
     PetscCall(Poisson(&b));
     if (!k) {
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms, median; "));
       PetscCall(NodePrint(b.A));
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-24s %-24s %9s %6s\n", "grid", "what", "how", "ms", "ratio"));
+      if (!ntol)
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-24s %-24s %9s %6s %8s\n", "grid", "what", "how", "ms", "ratio",
+                              "Gflop/s"));
     }
-    for (PetscInt way = 0; way < NWAYS; way++) PetscCall(ProductCreate(b.A, (Way)way, &b.p[way]));
-    PetscCall(Parts(&b));
-    PetscCall(Steps(&b));
-    for (PetscInt way = 0; way < NWAYS; way++) PetscCall(ProductDestroy(&b.p[way]));
+    if (ntol) PetscCall(Precisions(&b, ntol, tol));
+    else {
+      for (PetscInt way = 0; way < NWAYS; way++) PetscCall(ProductCreate(b.A, (Way)way, &b.p[way]));
+      PetscCall(Parts(&b));
+      PetscCall(Steps(&b));
+      for (PetscInt way = 0; way < NWAYS; way++) PetscCall(ProductDestroy(&b.p[way]));
+    }
     PetscCall(VecDestroy(&b.x));
     PetscCall(VecDestroy(&b.y));
     PetscCall(MatDestroy(&b.A));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  idr.c: products of KSPIDRFUSED against KSPIDR, in one run, on Poisson problems and matrices shaped as those of the
-  paper, and kernels, all against the bytes that they have to move
+  idr.c: products of KSPIDRFUSED against KSPIDR, in one run, on Poisson problems, and kernels, all against the bytes
+  that they have to move
 */
 static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows.\n\
   -n n1,n2,...       grid points in each direction (20,50,100)\n\
@@ -12,124 +12,15 @@ static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows
   -solves k          solves; the first is shown apart, the others give their best (4)\n\
   -bench_mat_type t  aij, aijcusparse, sell, sellcuda\n\
   -dots n            rows of the table of inner products, 0 for none (1000000)\n\
-  -paper f           matrices with f times the rows of those in the table of the paper (0, none)\n\
+  -smoothing         residual smoothing in KSPIDRFUSED; KSPIDR has none\n\
   -kernels n         each kernel for s = 1 and 8, on Poisson problems with n points in each direction (0, none)\n\
   -branches n1,...   two kernels of a step one behind the other, side by side, and as one, on n^3 rows (none)\n\
   -bandwidth b       GB/s that the efficiency counts with (measured: a copy of two vectors)\n\
   -csv FILE          the same, in a file\n\n";
 
-#include <petscspike.h>
 #include <petscblaslapack.h>
-#include "common/matcsr.h"
-#include "common/petsccompat.h"
-#include "ksp_fused/adapters.h"
-#include "common/bandcase.h"
-#include "common/poisson.h"
+#include "common/idrtime.h"
 #include "common/symbols.h"
-
-typedef enum {
-  PETSC_IDR,
-  FUSED,
-  FUSED_COPY,
-  NMETHODS
-} Method;
-
-/*
-  Bytes of a cycle of s + 1 products: words of n beside the products (the comment above KSPFusedHead_IDR() counts them),
-  what each product reads of the matrix, x and y of each product
-*/
-static PetscReal Budget(PetscReal n, PetscReal matrix, PetscReal s, PetscBool epilogue)
-{
-  const PetscReal words = 3 * s * s + 11 * s + 5 - (epilogue ? s + 1 : 0) + 2 * (s + 1);
-
-  return sizeof(PetscScalar) * n * words + matrix * (s + 1);
-}
-
-/* The same by the formula of the paper, for real numbers in double precision */
-static PetscReal Roofline(PetscReal n, PetscReal nz, PetscReal s)
-{
-  return 8 * n * (4.5 * s * s + 27.5 * s + 22) + 12 * nz * (s + 1);
-}
-
-/* Bytes a second of a copy */
-static PetscErrorCode Bandwidth(Mat A, PetscReal *rate)
-{
-  const PetscInt n = 1 << 24;
-  Vec            like, x, y;
-  PetscLogDouble t0, t1;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &like, NULL));
-  PetscCall(VecCreate(PETSC_COMM_SELF, &x));
-  PetscCall(VecSetSizes(x, n, n));
-  {
-    VecType type;
-
-    PetscCall(VecGetType(like, &type));
-    PetscCall(VecSetType(x, type));
-  }
-  PetscCall(VecDuplicate(x, &y));
-  PetscCall(VecSet(x, 1.0));
-  *rate = 0.0;
-  for (PetscInt k = 0; k < 5; k++) {
-    PetscCall(VecCopy(x, y));
-    PetscCall(Finish(y));
-    PetscCall(PetscTime(&t0));
-    for (PetscInt i = 0; i < 10; i++) PetscCall(VecCopy(x, y));
-    PetscCall(Finish(y)); /* reads y once more: half a copy */
-    PetscCall(PetscTime(&t1));
-    *rate = PetscMax(*rate, 10.5 * 2.0 * sizeof(PetscScalar) * n / (t1 - t0));
-  }
-  PetscCall(VecDestroy(&like));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Seconds a product: of the first solve, with the setup in it and the shadow space, and the best of the others; and what
-  a product reads of the matrix: values with their columns, or the copy
-*/
-static PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, PCType pctype, PetscInt s, PetscInt its,
-                           PetscInt solves, PetscReal *first, PetscReal *best, PetscReal *matrix, char what[])
-{
-  KSP      ksp;
-  PC       pc;
-  Vec      x, b;
-  PetscInt fewest;
-  MatInfo  matinfo;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
-  *matrix = (sizeof(PetscScalar) + sizeof(int)) * matinfo.nz_used;
-  its     = (its + s) / (s + 1) * (s + 1);
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1.0));
-  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, method == PETSC_IDR ? KSPIDR : KSPIDRFUSED));
-  PetscCall(KSPIDRSetS(ksp, s));
-  PetscCall(KSPSetPCSide(ksp, PC_LEFT)); /* PETSc's default: the same for both */
-  PetscCall(KSPFusedSetSpMVType(ksp, method == FUSED_COPY ? copy : KSP_FUSED_SPMV_PETSC));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, pctype));
-  PetscCall(KSPSetTolerances(ksp, 0.0, 0.0, PETSC_MAX_REAL, its));
-  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
-  PetscCall(TimeSolves(ksp, b, x, solves, first, best, &fewest));
-  if (fewest < its) PetscCall(PetscStrncpy(what, "broke down", 32));
-  if (method != PETSC_IDR) {
-    KSPFusedInfo info;
-
-    PetscCall(KSPFusedGetInfo(ksp, &info));
-    if (info.copy) *matrix = (PetscReal)((const SpikeKrylovCopy *)((KSPFused *)ksp->data)->product.copy)->bytes;
-    PetscCall(PetscSNPrintf(what, 32, "%s%s%s%s", info.backend, info.lockstep ? "" : ", ahead",
-                            info.copy ? ", copy" : "", info.replayed ? ", graphs" : ""));
-  }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* A vector of n like those of A */
 static PetscErrorCode CreateVector(Mat A, PetscInt n, Vec *x)
@@ -556,148 +447,15 @@ static PetscErrorCode Branches(const char type[], PetscInt nsizes, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- The table of the paper
-  -----------------------------------------------------------------------------------------------
-*/
-typedef struct {
-  const char *name;
-  PetscInt    n;
-  PetscReal   mean, padding; /* entries a row; what slices of 32 rows add to them */
-} Shape;
-
-static const Shape shapes[] = {{"scircuit", 170998, 5.61, 1.5135},           {"thermomech_dk", 204316, 13.93, 0.1553},
-                               {"webbase-1M", 1000005, 3.11, 2.1649},        {"nlpkkt80", 1062400, 27.02, 0.0129},
-                               {"dielFilterV2real", 1157456, 41.94, 0.7965}, {"thermal2", 1228045, 6.99, 0.2339},
-                               {"af_shell10", 1508065, 34.93, 0.0015},       {"ML_Geer", 1504002, 73.72, 0.0035},
-                               {"G3_circuit", 1585478, 4.83, 0.0174},        {"Transport", 1602111, 14.67, 0.0035}};
-
-/*
-  Rows, entries a row and padding of a shape: one row of 32 in the mean is long, by as much as makes the expected
-  maximum of a slice what it is. Columns lie near the diagonal and in clusters whose distances grow to n^(2/3), as those
-  of meshes do; entries of groups of eight rows are neighbours.
-*/
-static PetscErrorCode Shaped(const Shape *shape, PetscReal scale, MatType type, Mat *A, PetscReal *padded)
-{
-  const PetscInt  n     = PetscMax(64, (PetscInt)(scale * shape->n));
-  const PetscReal often = 1.0 / 32.0, seen = 1.0 - PetscPowReal(31.0 / 32.0, 32.0),
-                  extra = shape->mean * shape->padding / (seen - often), base = shape->mean - often * extra,
-                  reach = PetscPowReal((PetscReal)n, 2.0 / 3.0);
-  PetscInt    *ai, *aj, longest = 0;
-  PetscInt64   nz = 0, places = 0;
-  PetscScalar *aa;
-  Mat          B;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n + 1, &ai));
-  ai[0] = 0;
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscReal wanted = base + (Uniform((uint64_t)i, 1) < 2.0 * often - 1.0 ? extra : 0.0),
-                    whole  = PetscFloorReal(wanted);
-    const PetscInt length  = PetscMax(1, PetscMin(n, (PetscInt)whole +
-                                                       (0.5 + 0.5 * Uniform((uint64_t)i, 2) < wanted - whole ? 1 : 0)));
-
-    nz += length;
-    longest = PetscMax(i % 32 ? longest : 0, length);
-    if (i % 32 == 31 || i == n - 1) places += 32 * longest;
-    PetscCheck(nz <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "More entries than PetscInt counts");
-    ai[i + 1] = (PetscInt)nz;
-  }
-  *padded = (PetscReal)places;
-  PetscCall(PetscMalloc2(nz, &aj, nz, &aa));
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscInt length = ai[i + 1] - ai[i];
-    PetscInt      *row    = aj + ai[i];
-
-    for (PetscInt k = 0; k < length; k++) {
-      const PetscInt  cluster = k / 3 + (k % 2 ? 1 : 0), side = k % 2 ? 1 : -1;
-      const PetscReal far    = 3.0 * cluster >= length ? 1.0 : 3.0 * cluster / length;
-      const PetscInt  offset = (PetscInt)(reach * far * far * far *
-                                         (1.0 + 0.1 * Uniform((uint64_t)(i / 8), (uint64_t)(10 + cluster))));
-      PetscInt        column = PetscMax(0, PetscMin(n - 1, k ? i + side * (offset + k % 3) : i));
-
-      for (PetscInt l = 0; l < k; l++) { /* the next free one */
-        if (row[l] == column) {
-          column = column + 1 < n ? column + 1 : 0;
-          l      = -1;
-        }
-      }
-      row[k] = column;
-    }
-    PetscCall(PetscSortInt(length, row));
-    for (PetscInt k = 0; k < length; k++)
-      aa[ai[i] + k] = row[k] == i ? 1.1 * length : Uniform((uint64_t)i, (uint64_t)(100 + k));
-  }
-  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, ai, aj, aa, &B));
-  PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(PetscFree(ai));
-  PetscCall(PetscFree2(aj, aa));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Efficiency against the roofline of the paper, with the entries, and with the places of the copy in slices as the
-  paper's right-hand panel has it
-*/
-static PetscErrorCode Paper(MatType type, PetscReal scale, PetscInt nss, const PetscInt ss[], PetscInt its,
-                            PetscInt solves, PetscReal bandwidth, FILE *csv)
-{
-  PetscFunctionBegin;
-  PetscCall(
-    PetscPrintf(PETSC_COMM_SELF,
-                "\nMatrices shaped as those of the paper's Table 1, %g times the rows; padding of slices of 32 rows "
-                "here and in the paper, %%; ms a product by MatMult() and by a copy in slices;\nefficiency by the "
-                "paper's roofline at %.0f GB/s, of the copy as well with the places that it has, padding too\n",
-                (double)scale, (double)(1e-9 * bandwidth)));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-16s %8s %6s %6s %6s %2s %9s %6s %9s %6s %7s\n", "shape of", "rows",
-                        "nz/row", "pad", "paper", "s", "MatMult", "eff", "copy", "eff", "padded"));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
-    Mat       A;
-    MatInfo   matinfo;
-    PetscReal padded = 0.0, n;
-    PetscInt  rows;
-
-    PetscCall(Shaped(&shapes[k], scale, type, &A, &padded));
-    PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
-    PetscCall(MatGetSize(A, &rows, NULL));
-    n = (PetscReal)rows;
-    for (PetscInt i = 0; i < nss; i++) {
-      const PetscReal s = (PetscReal)ss[i];
-      PetscReal       first, plain = 0.0, copy = 0.0, matrix[2] = {0.0, 0.0};
-      char            what[2][32] = {"", ""};
-
-      PetscCall(Time(A, FUSED, KSP_FUSED_SPMV_PETSC, PCNONE, ss[i], its, solves, &first, &plain, &matrix[0], what[0]));
-      PetscCall(
-        Time(A, FUSED_COPY, KSP_FUSED_SPMV_SELL, PCNONE, ss[i], its, solves, &first, &copy, &matrix[1], what[1]));
-      PetscCall(
-        PetscPrintf(PETSC_COMM_SELF, "%-16s %8" PetscInt_FMT " %6.2f %6.1f %6.1f %2" PetscInt_FMT " %9.4f %6.2f ",
-                    shapes[k].name, rows, matinfo.nz_used / n, (double)(100.0 * (padded / matinfo.nz_used - 1.0)),
-                    (double)(100.0 * shapes[k].padding), ss[i], (double)(1e3 * plain),
-                    (double)(Roofline(n, matinfo.nz_used, s) / (s + 1) / bandwidth / plain)));
-      if (strstr(what[1], "copy"))
-        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%9.4f %6.2f %7.2f\n", (double)(1e3 * copy),
-                              (double)(Roofline(n, matinfo.nz_used, s) / (s + 1) / bandwidth / copy),
-                              (double)(Roofline(n, matrix[1] / 12.0, s) / (s + 1) / bandwidth / copy)));
-      else PetscCall(PetscPrintf(PETSC_COMM_SELF, "%9s\n", "no copy"));
-      if (csv)
-        fprintf(csv, "paper %s,%ld,,%ld,%s,%.6g,%.6g,,%.4g\n", shapes[k].name, (long)rows, (long)ss[i], what[1],
-                (double)plain, (double)copy, (double)(Roofline(n, matinfo.nz_used, s) / (s + 1) / bandwidth / plain));
-    }
-    PetscCall(MatDestroy(&A));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   static const char *names[NMETHODS] = {"idr", "idrfused", "idrfused copy"};
   PetscInt sizes[16] = {20, 50, 100}, stencils[2] = {27, 7}, ss[16] = {1, 2, 4, 8}, nsizes = 16, nstencils = 2,
            nss = 16, its = 100, solves = 4, dots = 1000000, kernels = 0;
   char      type[64] = MATAIJ, pc[64] = PCNONE, file[PETSC_MAX_PATH_LEN];
-  PetscReal bandwidth = 0.0, scale = 0.0;
+  PetscReal bandwidth = 0.0;
   PetscInt  branches[8], nbranches = 8;
-  PetscBool set, branch;
+  PetscBool set, branch, smoothing = PETSC_FALSE;
   FILE     *csv = NULL;
 
   PetscFunctionBeginUser;
@@ -715,7 +473,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &solves, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dots", &dots, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-bandwidth", &bandwidth, NULL));
-  PetscCall(PetscOptionsGetReal(NULL, NULL, "-paper", &scale, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-smoothing", &smoothing, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-kernels", &kernels, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-branches", branches, &nbranches, &branch));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_mat_type", type, sizeof(type), NULL));
@@ -734,13 +492,13 @@ int main(int argc, char **argv)
       PetscCall(Poisson(sizes[k], stencils[p], type, &A));
       PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
       if (!p && !k) {
-        if (bandwidth <= 0.0) PetscCall(Bandwidth(A, &bandwidth));
+        if (bandwidth <= 0.0) PetscCall(Bandwidth(A, 1 << 24, &bandwidth));
         else bandwidth *= 1e9;
         PetscCall(PetscPrintf(PETSC_COMM_SELF,
                               "%s, %s; ms a product, first solve and best of the others; ratio: KSPIDR / this one; "
                               "efficiency: bytes at %.0f GB/s, by our own count, of what the product reads, and by the "
-                              "paper's, over the time\n",
-                              type, pc, (double)(1e-9 * bandwidth)));
+                              "paper's, over the time%s\n",
+                              type, pc, (double)(1e-9 * bandwidth), smoothing ? "; with smoothing" : ""));
         PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4s %3s %3s %-14s %9s %9s %6s %6s %6s\n", "n", "pts", "s", "method",
                               "first", "warm", "ratio", "ours", "paper"));
       }
@@ -752,11 +510,14 @@ int main(int argc, char **argv)
           PetscReal       first = 0.0, best = 0.0, matrix = 0.0, ours, paper;
           char            what[32] = "";
 
-          PetscCall(Time(A, (Method)m, KSP_FUSED_SPMV_AUTO, pc, ss[i], its, solves, &first, &best, &matrix, what));
+          PetscCall(
+            Time(A, (Method)m, KSP_FUSED_SPMV_AUTO, pc, smoothing, ss[i], its, solves, &first, &best, &matrix, what));
           if (m == PETSC_IDR) theirs = best;
           if (m == FUSED_COPY && !strstr(what, "copy")) continue;
-          ours  = Budget(n, matrix, s, (PetscBool)(m == FUSED_COPY)) / (s + 1) / bandwidth / best;
-          paper = Roofline(n, matinfo.nz_used, s) / (s + 1) / bandwidth / best;
+          ours = Budget(n, matrix, s, (PetscBool)(m == FUSED_COPY), (PetscBool)(m != PETSC_IDR && smoothing)) /
+                 (s + 1) / bandwidth / best;
+          paper = Roofline(n, matinfo.nz_used, s, (PetscBool)(m != PETSC_IDR && smoothing)) / (s + 1) / bandwidth /
+                  best;
           PetscCall(PetscPrintf(PETSC_COMM_SELF,
                                 "%4" PetscInt_FMT " %3" PetscInt_FMT " %3" PetscInt_FMT
                                 " %-14s %9.4f %9.4f %6.2f %6.2f %6.2f  %s\n",
@@ -770,7 +531,6 @@ int main(int argc, char **argv)
       if (dots && p == nstencils - 1 && k == nsizes - 1) PetscCall(Dots(A, dots, bandwidth, csv));
       PetscCall(MatDestroy(&A));
     }
-  if (scale > 0.0) PetscCall(Paper(type, scale, nss, ss, its, solves, bandwidth, csv));
   for (PetscInt p = 0; kernels && p < nstencils; p++)
     PetscCall(KernelTable(type, kernels, stencils[p], bandwidth, csv));
   if (branch) PetscCall(Branches(type, nbranches, branches, csv));

@@ -6,6 +6,7 @@
 static char help[] = "Fused Krylov methods against KSPBCGS and KSPCG.\n\
   -n n1,n2,...       grid points in each direction (20,50,100)\n\
   -stencil 27,7      points of the stencils\n\
+  -f FILE1,...       matrices, Matrix Market or PETSc's format, instead; n is the number of rows then\n\
   -pc none,jacobi    preconditioners\n\
   -bench_its k       iterations of a solve (100)\n\
   -solves k          solves; the first is shown apart, the others give their best (4)\n\
@@ -16,6 +17,7 @@ PCApply: two with BiCGStab, one with CG.\n\n";
 
 #include <petscspike.h>
 #include "common/poisson.h"
+#include "../tutorials/mmio.h"
 
 /* Seconds an iteration: of the first solve and the best of the others */
 static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReductions form, PetscInt its, PetscInt solves,
@@ -88,22 +90,67 @@ static PetscErrorCode TimeApply(Mat A, PCType pctype, PetscInt its, PetscInt row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+/* Lines of all methods with one matrix; label and points stand before them */
+static PetscErrorCode Methods(Mat A, PetscInt label, PetscInt points, PetscInt npcs, char *const pcs[], PetscInt its,
+                              PetscInt solves)
 {
-  struct {
+  const struct {
     KSPType            type;
     KSPFusedReductions form;
     const char        *name;
     PetscInt           products, words; /* of an iteration; words of n, beside products and preconditioners */
-  } method[]         = {{KSPBCGS, KSP_FUSED_REDUCTIONS_PLAIN, "bcgs", 2, 31},
-                        {KSPBCGSFUSED, KSP_FUSED_REDUCTIONS_PLAIN, "bcgsfused", 2, 18},
-                        {KSPBCGSFUSED, KSP_FUSED_REDUCTIONS_MERGED, "bcgsfused merged", 2, 16},
-                        {KSPCG, KSP_FUSED_REDUCTIONS_PLAIN, "cg", 1, 16},
-                        {KSPCGFUSED, KSP_FUSED_REDUCTIONS_PLAIN, "cgfused", 1, 11},
-                        {KSPCGFUSED, KSP_FUSED_REDUCTIONS_MERGED, "cgfused merged", 1, 12}};
+  } method[] = {{KSPBCGS, KSP_FUSED_REDUCTIONS_PLAIN, "bcgs", 2, 31},
+                {KSPBCGSFUSED, KSP_FUSED_REDUCTIONS_PLAIN, "bcgsfused", 2, 18},
+                {KSPBCGSFUSED, KSP_FUSED_REDUCTIONS_MERGED, "bcgsfused merged", 2, 16},
+                {KSPCG, KSP_FUSED_REDUCTIONS_PLAIN, "cg", 1, 16},
+                {KSPCGFUSED, KSP_FUSED_REDUCTIONS_PLAIN, "cgfused", 1, 11},
+                {KSPCGFUSED, KSP_FUSED_REDUCTIONS_MERGED, "cgfused merged", 1, 12}};
+  /* seconds without a preconditioner, where that came before */
+  PetscReal none[PETSC_STATIC_ARRAY_LENGTH(method)] = {0.0};
+  MatInfo   matinfo;
+  PetscInt  rows;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(A, &rows, NULL));
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
+  for (PetscInt p = 0; p < npcs; p++) {
+    PetscReal petsc = 0.0, apply = 0.0;
+    PetscBool isnone;
+
+    PetscCall(PetscStrcmp(pcs[p], PCNONE, &isnone));
+    if (!isnone) {
+      PetscCall(TimeApply(A, pcs[p], its, solves, &apply));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9s %9.4f\n", label,
+                            points, pcs[p], "PCApply", "", (double)(1e3 * apply)));
+    }
+    for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(method); m++) {
+      const PetscReal n     = (PetscReal)rows,
+                      bytes = method[m].products *
+                                ((sizeof(PetscScalar) + sizeof(int)) * matinfo.nz_used + 2 * sizeof(PetscScalar) * n) +
+                              sizeof(PetscScalar) * method[m].words * n;
+      PetscReal first = 0.0, best   = 0.0;
+      char      info[48], above[32] = "";
+
+      PetscCall(Time(A, method[m].type, pcs[p], method[m].form, its, solves, &first, &best, info));
+      if (m % 3 == 0) petsc = best;
+      if (isnone) none[m] = best;
+      else if (none[m] > 0.0)
+        PetscCall(PetscSNPrintf(above, sizeof(above), "%+.1f %%",
+                                (double)(100.0 * (best / (none[m] + method[m].products * apply) - 1.0))));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                            "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9.4f %9.4f %6.2f %7.0f  %s %s\n", label,
+                            points, pcs[p], method[m].name, (double)(1e3 * first), (double)(1e3 * best),
+                            (double)(petsc / best), (double)(1e-9 * bytes / best), info, above));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
   PetscInt sizes[16] = {20, 50, 100}, stencils[2] = {27, 7}, nsizes = 16, nstencils = 2, its = 100, solves = 4,
-           npcs = 8;
-  char     *pcs[8], type[64] = MATAIJ;
+           npcs = 8, nfiles = 16;
+  char     *pcs[8], *files[16], type[64] = MATAIJ;
   PetscBool set;
 
   PetscFunctionBeginUser;
@@ -113,6 +160,9 @@ int main(int argc, char **argv)
   if (!set) nsizes = 3;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-stencil", stencils, &nstencils, &set));
   if (!set) nstencils = 2;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-f", files, &nfiles, &set));
+  if (set) nstencils = 0;
+  else nfiles = 0;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_its", &its, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &solves, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_mat_type", type, sizeof(type), NULL));
@@ -127,46 +177,25 @@ int main(int argc, char **argv)
                         type));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4s %3s %-8s %-18s %9s %9s %6s %7s\n", "n", "pts", "pc", "method", "first",
                         "warm", "ratio", "GB/s"));
+  for (PetscInt k = 0; k < nfiles; k++) {
+    Mat      A, B;
+    PetscInt rows;
+
+    PetscCall(MatLoadFile(PETSC_COMM_SELF, files[k], &B));
+    PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, &A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatGetSize(A, &rows, NULL));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", files[k]));
+    PetscCall(Methods(A, rows, 0, npcs, pcs, its, solves));
+    PetscCall(MatDestroy(&A));
+    PetscCall(PetscFree(files[k]));
+  }
   for (PetscInt s = 0; s < nstencils; s++)
     for (PetscInt k = 0; k < nsizes; k++) {
-      Mat     A;
-      MatInfo matinfo;
-      /* seconds without a preconditioner, where that came before */
-      PetscReal none[PETSC_STATIC_ARRAY_LENGTH(method)] = {0.0};
+      Mat A;
 
       PetscCall(Poisson(sizes[k], stencils[s], type, &A));
-      PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
-      for (PetscInt p = 0; p < npcs; p++) {
-        PetscReal petsc = 0.0, apply = 0.0;
-        PetscBool isnone;
-
-        PetscCall(PetscStrcmp(pcs[p], PCNONE, &isnone));
-        if (!isnone) {
-          PetscCall(TimeApply(A, pcs[p], its, solves, &apply));
-          PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9s %9.4f\n",
-                                sizes[k], stencils[s], pcs[p], "PCApply", "", (double)(1e3 * apply)));
-        }
-        for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(method); m++) {
-          const PetscReal n     = (PetscReal)sizes[k] * sizes[k] * sizes[k],
-                          bytes = method[m].products * ((sizeof(PetscScalar) + sizeof(int)) * matinfo.nz_used +
-                                                        2 * sizeof(PetscScalar) * n) +
-                                  sizeof(PetscScalar) * method[m].words * n;
-          PetscReal first = 0.0, best   = 0.0;
-          char      info[48], above[32] = "";
-
-          PetscCall(Time(A, method[m].type, pcs[p], method[m].form, its, solves, &first, &best, info));
-          if (m % 3 == 0) petsc = best;
-          if (isnone) none[m] = best;
-          else if (none[m] > 0.0)
-            PetscCall(PetscSNPrintf(above, sizeof(above), "%+.1f %%",
-                                    (double)(100.0 * (best / (none[m] + method[m].products * apply) - 1.0))));
-          PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                                "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9.4f %9.4f %6.2f %7.0f  %s %s\n",
-                                sizes[k], stencils[s], pcs[p], method[m].name, (double)(1e3 * first),
-                                (double)(1e3 * best), (double)(petsc / best), (double)(1e-9 * bytes / best), info,
-                                above));
-        }
-      }
+      PetscCall(Methods(A, sizes[k], stencils[s], npcs, pcs, its, solves));
       PetscCall(MatDestroy(&A));
     }
   for (PetscInt p = 0; p < npcs; p++) PetscCall(PetscFree(pcs[p]));

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  idrpaper.c: the setting of Anzt, Kreutzer, Ponce, Peterson, Wellein and Dongarra (Optimization and performance
+  evaluation of the IDR iterative Krylov solver on GPUs, 2016): cycles of KSPIDRFUSED with residual smoothing against
+  their roofline, on matrices from files and on matrices shaped as theirs
+*/
+static char help[] = "Fused IDR(s) with smoothing against the roofline of the paper.\n\
+  -f FILE1,FILE2,... matrices, Matrix Market or PETSc's format; without, matrices with the rows, entries a row and\n\
+ padding of the ten of the paper's Table 1\n\
+  -shapes NAMES      of these ten (all)\n\
+  -scale f           times the rows of the paper's (1)\n\
+  -s s1,s2,...       dimensions of the shadow space (1,2,4,8)\n\
+  -cycles k          outer iterations of a solve (100)\n\
+  -solves k          solves; the first does not count, the best of the others does (3)\n\
+  -smoothing         residual smoothing, as in the paper (true)\n\
+  -idr               KSPIDR beside (true)\n\
+  -bench_mat_type t  aij, aijcusparse\n\
+  -bandwidth b       GB/s that the efficiency counts with (measured: a copy of two vectors)\n\
+  -copies n1,...     rates of copies of so many numbers, as in the paper's Figure 4 (none)\n\
+  -csv FILE          the same, in a file\n\n\
+Efficiency: the paper's count of bytes (Table 3, formula 2; without smoothing less what it takes) at the rate of a\n\
+ copy, over the time. It assumes that no two operations share what they read, which fused kernels do: above 1 where\n\
+ sharing saves more than is lost. \"padded\" counts the places of the copy in slices, as their right-hand panel.\n\
+ \"own\" is the same with the bytes that our kernels move. \"product\" is one product alone, \"rest\" what a product\n\
+ has beside it in a cycle, each with its part of the roofline, both by MatMult(): the paper's Figure 6.\n\n";
+
+#include "common/idrtime.h"
+#include "../tutorials/mmio.h"
+
+typedef struct {
+  const char *name;
+  PetscInt    n;
+  PetscReal   mean, padding; /* entries a row; what slices of 32 rows add to them */
+} Shape;
+
+static const Shape shapes[] = {{"scircuit", 170998, 5.61, 1.5135},           {"thermomech_dk", 204316, 13.93, 0.1553},
+                               {"webbase-1M", 1000005, 3.11, 2.1649},        {"nlpkkt80", 1062400, 27.02, 0.0129},
+                               {"dielFilterV2real", 1157456, 41.94, 0.7965}, {"thermal2", 1228045, 6.99, 0.2339},
+                               {"af_shell10", 1508065, 34.93, 0.0015},       {"ML_Geer", 1504002, 73.72, 0.0035},
+                               {"G3_circuit", 1585478, 4.83, 0.0174},        {"Transport", 1602111, 14.67, 0.0035}};
+
+/*
+  Rows, entries a row and padding of a shape: one row of 32 in the mean is long, by as much as makes the expected
+  maximum of a slice what it is. Columns lie near the diagonal and in clusters whose distances grow to n^(2/3), as those
+  of meshes do; entries of groups of eight rows are neighbours.
+*/
+static PetscErrorCode Shaped(const Shape *shape, PetscReal scale, MatType type, Mat *A)
+{
+  const PetscInt  n     = PetscMax(64, (PetscInt)(scale * shape->n));
+  const PetscReal often = 1.0 / 32.0, seen = 1.0 - PetscPowReal(31.0 / 32.0, 32.0),
+                  extra = shape->mean * shape->padding / (seen - often), base = shape->mean - often * extra,
+                  reach = PetscPowReal((PetscReal)n, 2.0 / 3.0);
+  PetscInt    *ai, *aj;
+  PetscInt64   nz = 0;
+  PetscScalar *aa;
+  Mat          B;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n + 1, &ai));
+  ai[0] = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscReal wanted = base + (Uniform((uint64_t)i, 1) < 2.0 * often - 1.0 ? extra : 0.0),
+                    whole  = PetscFloorReal(wanted);
+    const PetscInt length  = PetscMax(1, PetscMin(n, (PetscInt)whole +
+                                                       (0.5 + 0.5 * Uniform((uint64_t)i, 2) < wanted - whole ? 1 : 0)));
+
+    nz += length;
+    PetscCheck(nz <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "More entries than PetscInt counts");
+    ai[i + 1] = (PetscInt)nz;
+  }
+  PetscCall(PetscMalloc2(nz, &aj, nz, &aa));
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscInt length = ai[i + 1] - ai[i];
+    PetscInt      *row    = aj + ai[i];
+
+    for (PetscInt k = 0; k < length; k++) {
+      const PetscInt  cluster = k / 3 + (k % 2 ? 1 : 0), side = k % 2 ? 1 : -1;
+      const PetscReal far    = 3.0 * cluster >= length ? 1.0 : 3.0 * cluster / length;
+      const PetscInt  offset = (PetscInt)(reach * far * far * far *
+                                         (1.0 + 0.1 * Uniform((uint64_t)(i / 8), (uint64_t)(10 + cluster))));
+      PetscInt        column = PetscMax(0, PetscMin(n - 1, k ? i + side * (offset + k % 3) : i));
+
+      for (PetscInt l = 0; l < k; l++) { /* the next free one */
+        if (row[l] == column) {
+          column = column + 1 < n ? column + 1 : 0;
+          l      = -1;
+        }
+      }
+      row[k] = column;
+    }
+    PetscCall(PetscSortInt(length, row));
+    for (PetscInt k = 0; k < length; k++)
+      aa[ai[i] + k] = row[k] == i ? 1.1 * length : Uniform((uint64_t)i, (uint64_t)(100 + k));
+  }
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, ai, aj, aa, &B));
+  PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(PetscFree(ai));
+  PetscCall(PetscFree2(aj, aa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Places of slices of 32 rows */
+static PetscErrorCode Places(Mat A, PetscReal *places)
+{
+  const PetscInt *ia, *ja;
+  PetscInt        n, longest = 0;
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  *places = 0.0;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "The matrix does not tell its rows");
+  for (PetscInt i = 0; i < n; i++) {
+    longest = PetscMax(i % 32 ? longest : 0, ia[i + 1] - ia[i]);
+    if (i % 32 == 31 || i == n - 1) *places += 32.0 * longest;
+  }
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of MatMult(), the best of five times 20 */
+static PetscErrorCode Product(Mat A, PetscReal *best)
+{
+  Vec            x, y;
+  PetscLogDouble t0 = 0.0, t1 = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1.0));
+  *best = PETSC_MAX_REAL;
+  for (int k = 0; k < 6; k++) {
+    PetscCall(Wait(PETSC_COMM_SELF, &t0));
+    for (int i = 0; i < 20; i++) PetscCall(MatMult(A, x, y));
+    PetscCall(Wait(PETSC_COMM_SELF, &t1));
+    if (k) *best = PetscMin(*best, (t1 - t0) / 20);
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  PetscInt  ss[16], nss, cycles, solves;
+  PetscBool smoothing, idr;
+  PetscReal bandwidth;
+  FILE     *csv;
+} Options;
+
+/* One matrix: a line for each s. paper: its padding in the paper, negative where it is not known */
+static PetscErrorCode Lines(const Options *o, const char name[], Mat A, PetscReal paper)
+{
+  MatInfo   info;
+  PetscReal places, product = 0.0, n;
+  PetscInt  rows;
+
+  PetscFunctionBegin;
+  PetscCall(Places(A, &places));
+  PetscCall(Product(A, &product));
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  PetscCall(MatGetSize(A, &rows, NULL));
+  n = (PetscReal)rows;
+  for (PetscInt i = 0; i < o->nss; i++) {
+    const PetscReal s = (PetscReal)o->ss[i], all = Roofline(n, info.nz_used, s, o->smoothing) / o->bandwidth,
+                    spmv = ((sizeof(PetscScalar) + 4) * info.nz_used + 2 * sizeof(PetscScalar) * n) / o->bandwidth;
+    PetscReal first, theirs = 0.0, ms[2], matrix[2], bytes;
+    char      what[2][32] = {"", ""};
+
+    for (int k = 0; k < 2; k++)
+      PetscCall(Time(A, k ? FUSED_COPY : FUSED, KSP_FUSED_SPMV_SELL, PCNONE, o->smoothing, o->ss[i],
+                     o->cycles * (o->ss[i] + 1), o->solves, &first, &ms[k], &matrix[k], what[k]));
+    if (o->idr)
+      PetscCall(Time(A, PETSC_IDR, KSP_FUSED_SPMV_SELL, PCNONE, PETSC_FALSE, o->ss[i], o->cycles * (o->ss[i] + 1),
+                     o->solves, &first, &theirs, &bytes, what[0]));
+    if (!strstr(what[1], "copy")) ms[1] = ms[0], matrix[1] = matrix[0];
+    bytes = Budget(n, matrix[1], s, (PetscBool)(strstr(what[1], "copy") != NULL), o->smoothing);
+    {
+      const PetscReal cycle  = (s + 1) * ms[1],
+                      padded = Roofline(n, places, s, o->smoothing) / o->bandwidth / ((s + 1) * ms[1]);
+
+      PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                            "%-16s %8" PetscInt_FMT " %6.2f %6.1f %6.1f %2" PetscInt_FMT
+                            " %9.4f %9.4f %9.4f %6.2f %6.2f %6.2f | %9.4f %9.4f %9.4f %9.4f  %s\n",
+                            name, rows, info.nz_used / n, (double)(100.0 * (places / info.nz_used - 1.0)),
+                            (double)(paper < 0.0 ? NAN : 100.0 * paper), o->ss[i],
+                            o->idr ? (double)(1e3 * theirs) : NAN, (double)(1e3 * ms[0]), (double)(1e3 * ms[1]),
+                            (double)(all / cycle), (double)padded, (double)(bytes / o->bandwidth / cycle),
+                            (double)(1e3 * product), (double)(1e3 * spmv), (double)(1e3 * (ms[0] - product)),
+                            (double)(1e3 * (all / (s + 1) - spmv)), what[1]));
+      if (o->csv)
+        fprintf(o->csv, "%s,%ld,%.4g,%.4g,%.4g,%ld,%d,%.6g,%.6g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%.6g,%g\n", name,
+                (long)rows, info.nz_used / n, (double)(places / info.nz_used - 1.0), (double)paper, (long)o->ss[i],
+                (int)o->smoothing, (double)(1e3 * theirs), (double)(1e3 * ms[0]), (double)(1e3 * ms[1]),
+                (double)(all / cycle), (double)padded, (double)(bytes / o->bandwidth / cycle), (double)(1e3 * product),
+                (double)(1e3 * spmv), (double)(1e3 * (ms[0] - product)), (double)(1e3 * (all / (s + 1) - spmv)),
+                (double)Words(s, (PetscBool)(strstr(what[1], "copy") != NULL), o->smoothing));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Matrices(const Options *o, PetscInt nfiles, char *files[], PetscInt nnames, char *names[],
+                               PetscReal scale, MatType type)
+{
+  Mat A, B;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < nfiles; k++) {
+    char name[64], *slash, *dot;
+
+    PetscCall(MatLoadFile(PETSC_COMM_SELF, files[k], &B));
+    PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, &A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(PetscStrrchr(files[k], '/', &slash));
+    PetscCall(PetscStrncpy(name, slash, sizeof(name)));
+    PetscCall(PetscStrstr(name, ".mtx", &dot));
+    if (dot) *dot = 0;
+    PetscCall(Lines(o, name, A, -1.0));
+    PetscCall(MatDestroy(&A));
+  }
+  for (size_t k = 0; !nfiles && k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
+    PetscBool wanted = (PetscBool)!nnames;
+
+    for (PetscInt i = 0; i < nnames && !wanted; i++) PetscCall(PetscStrcmp(names[i], shapes[k].name, &wanted));
+    if (!wanted) continue;
+    PetscCall(Shaped(&shapes[k], scale, type, &A));
+    PetscCall(Lines(o, shapes[k].name, A, shapes[k].padding));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Options   o = {{1, 2, 4, 8}, 16, 100, 3, PETSC_TRUE, PETSC_TRUE, 0.0, NULL};
+  PetscInt  copies[32], ncopies = 32, nfiles = 64, nnames = 16;
+  PetscReal scale = 1.0;
+  PetscBool set;
+  char     *files[64], *names[16], type[64] = MATAIJ, csv[PETSC_MAX_PATH_LEN];
+  Mat       A;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-f", files, &nfiles, &set));
+  if (!set) nfiles = 0;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-shapes", names, &nnames, &set));
+  if (!set) nnames = 0;
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &scale, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-s", o.ss, &o.nss, &set));
+  if (!set) o.nss = 4;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-cycles", &o.cycles, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &o.solves, NULL));
+  PetscCheck(o.cycles > 0 && o.solves > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-cycles and -solves from 1");
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-smoothing", &o.smoothing, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-idr", &o.idr, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_mat_type", type, sizeof(type), NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-bandwidth", &o.bandwidth, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-copies", copies, &ncopies, &set));
+  if (!set) ncopies = 0;
+  if (o.idr) PetscCall(KSPHasType_Spike(KSPIDR, &o.idr));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), &set));
+  if (set) {
+    o.csv = fopen(csv, "w");
+    PetscCheck(o.csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", csv);
+    fprintf(o.csv,
+            "name,rows,mean,padding,paper_padding,s,smoothing,idr_ms,ms,copy_ms,efficiency,padded,own,product_ms,"
+            "product_roofline,rest_ms,rest_roofline,vectors\n");
+  }
+  PetscCall(Poisson(8, 7, type, &A)); /* says where vectors are */
+  if (o.bandwidth > 0.0) o.bandwidth *= 1e9;
+  else PetscCall(Bandwidth(A, 1 << 24, &o.bandwidth));
+  for (PetscInt k = 0; k < ncopies; k++) {
+    PetscReal rate;
+
+    PetscCall(Bandwidth(A, copies[k], &rate));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_SELF, "copy of %" PetscInt_FMT " numbers: %.1f GB/s\n", copies[k], (double)(1e-9 * rate)));
+  }
+  PetscCall(MatDestroy(&A));
+  if (!ncopies) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "%s, smoothing %s, %" PetscInt_FMT
+                          " cycles; ms a product; efficiency by the paper's count at "
+                          "%.0f GB/s\n%-16s %8s %6s %6s %6s %2s %9s %9s %9s %6s %6s %6s | %9s %9s %9s %9s\n",
+                          type, o.smoothing ? "on" : "off", o.cycles, (double)(1e-9 * o.bandwidth), "matrix", "rows",
+                          "nz/row", "pad, %", "paper", "s", "idr", "MatMult", "copy", "eff", "padded", "own", "product",
+                          "roofline", "rest", "roofline"));
+    PetscCall(Matrices(&o, nfiles, files, nnames, names, scale, type));
+  }
+  for (PetscInt k = 0; k < nfiles; k++) PetscCall(PetscFree(files[k]));
+  for (PetscInt k = 0; k < nnames; k++) PetscCall(PetscFree(names[k]));
+  if (o.csv) (void)fclose(o.csv);
+  PetscCall(PetscFinalize());
+  return 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  refinement.c: where the time of a band and its refinement goes, products included: Figure 6 of Li, Seidl and Negrut,
+  TR-2012-04
+*/
+static char help[] =
+  "Setup with new values of PCSPIKE and a solve by BiCGStab to -rtol, preconditioned from the right, on random bands.\n"
+  "Shares of the time of both, each phase waited for before the next one begins: the phases of the setup, sweeps and\n"
+  "corrections of the applications, products with the matrix, and what is left: vectors, sums, waits.\n"
+  "  -cases <800000,32>   pairs N,K\n"
+  "  -d <1>               dominance\n"
+  "  -ksp <bcgs>          bcgs, bcgsfused, gmres, ...; the fused ones make products of their own, which count as rest\n"
+  "  -rtol <1e-8> -repeat <5>\n"
+  "  -csv <file>          also writes the numbers to a file\n"
+  "  -mat_type aijcusparse   on a GPU; options of PCSPIKE\n\n";
+
+#include "common/bandcase.h"
+
+enum {
+  FILL,
+  FACTOR,
+  TIPS,
+  REDUCED,
+  SWEEP,
+  CORRECT,
+  MULT,
+  NEVENTS
+};
+
+static const char *const eventnames[] = {"PCSpikeFill",  "PCSpikeFactor",  "PCSpikeTips", "PCSpikeReduced",
+                                         "PCSpikeSweep", "PCSpikeCorrect", "MatMult"};
+static const char *const names[]      = {"fill", "factor", "tips", "reduced", "sweep", "correct", "product"};
+static PetscLogEvent     events[NEVENTS];
+static double            spent[NEVENTS], begun[NEVENTS];
+static PetscBool         watching = PETSC_FALSE;
+
+/* Each event begins and ends with the device waited for */
+static PetscErrorCode Begin(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
+{
+  PetscLogDouble now = 0.0;
+
+  PetscFunctionBeginUser;
+  (void)n, (void)a, (void)b, (void)c, (void)d;
+  for (int e = 0; watching && e < NEVENTS; e++) {
+    if (event != events[e]) continue;
+    PetscCall(Wait(PETSC_COMM_SELF, &now));
+    begun[e] = now;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode End(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
+{
+  PetscLogDouble now = 0.0;
+
+  PetscFunctionBeginUser;
+  (void)n, (void)a, (void)b, (void)c, (void)d;
+  for (int e = 0; watching && e < NEVENTS; e++) {
+    if (event != events[e]) continue;
+    PetscCall(Wait(PETSC_COMM_SELF, &now));
+    spent[e] += 1e3 * (now - begun[e]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Case(PetscInt N, PetscInt K, PetscReal d, const char type[], PetscReal rtol, int repeat,
+                           FILE *csv)
+{
+  Mat                A;
+  Vec                b, x;
+  KSP                ksp;
+  PC                 pc;
+  PCSpikeInfo        info;
+  KSPConvergedReason reason;
+  PetscInt           its;
+  double             t[NEVENTS + 1][MAXREPEAT], ms[NEVENTS + 1], watched[MAXREPEAT], rest;
+  PetscLogDouble     t0 = 0.0, t1 = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBand(PETSC_COMM_SELF, N, K, d, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(MatMult(A, b, x)); /* the matrix is where it will be used */
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, type));
+  PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+  PetscCall(KSPSetTolerances(ksp, rtol, 0.0, PETSC_CURRENT, 100));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSetFromOptions(pc));
+  for (int r = -2; r < 2 * repeat; r++) { /* first without looking inside, then with */
+    const int k = PetscMax(r % repeat, 0);
+
+    PetscCall(MatScale(A, -1.0));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(PetscArrayzero(spent, NEVENTS));
+    PetscCall(Wait(PETSC_COMM_SELF, &t0));
+    watching = (PetscBool)(r >= repeat);
+    PetscCall(KSPSolve(ksp, b, x));
+    watching = PETSC_FALSE;
+    PetscCall(Wait(PETSC_COMM_SELF, &t1));
+    if (r < repeat) t[NEVENTS][k] = 1e3 * (t1 - t0);
+    else watched[k] = 1e3 * (t1 - t0);
+    for (int e = 0; e < NEVENTS && r >= repeat; e++) t[e][k] = spent[e];
+  }
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  for (int e = 0; e <= NEVENTS; e++) ms[e] = Median(repeat, t[e]);
+  rest = Median(repeat, watched);
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "\nN = %" PetscInt_FMT ", K = %" PetscInt_FMT ", %" PetscInt_FMT
+                        " partitions: %.4f ms, %" PetscInt_FMT " iterations of %s%s; with waits %.4f ms, of which\n",
+                        N, K, info.partitions, ms[NEVENTS], its, type, reason > 0 ? "" : ", not converged", rest));
+  for (int e = 0; e <= NEVENTS; e++) {
+    const double part = e < NEVENTS ? ms[e] : rest;
+
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-8s %9.4f ms %6.1f %%\n", e < NEVENTS ? names[e] : "rest", part,
+                          100.0 * part / Median(repeat, watched)));
+    if (csv)
+      fprintf(csv, "%ld,%ld,%ld,%s,%.6g,%.4g\n", (long)N, (long)K, (long)its, e < NEVENTS ? names[e] : "rest", part,
+              part / Median(repeat, watched));
+    if (e < NEVENTS) rest -= part;
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt  cases[64] = {800000, 32}, ncases = 64, repeat = 5;
+  PetscReal d = 1.0, rtol = 1e-8;
+  PetscBool set;
+  char      type[32] = KSPBCGS, file[PETSC_MAX_PATH_LEN];
+  FILE     *csv      = NULL;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cases", cases, &ncases, &set));
+  if (!set) ncases = 2;
+  PetscCheck(ncases % 2 == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG,
+             "-cases wants pairs N,K, it has %" PetscInt_FMT " numbers", ncases);
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-d", &d, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-rtol", &rtol, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-ksp", type, sizeof(type), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
+  PetscCheck(repeat >= 1 && repeat <= MAXREPEAT, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d",
+             MAXREPEAT);
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &set));
+  if (set) {
+    csv = fopen(file, "w");
+    PetscCheck(csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", file);
+    fprintf(csv, "n,k,its,phase,ms,share\n");
+  }
+  for (int e = 0; e < NEVENTS; e++) PetscCall(PetscLogEventGetId(eventnames[e], &events[e]));
+  PetscCall(PetscLogLegacyCallbacksBegin(Begin, End, NULL, NULL));
+  for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Case(cases[k], cases[k + 1], d, type, rtol, (int)repeat, csv));
+  if (csv) (void)fclose(csv);
+  PetscCall(PetscFinalize());
+  return 0;
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# papers.sh: the tables of benchmarks/papers, what checks them, and the program that runs their commands. Prints TAP
+# lines; tools/check runs it.
+
+. "$(cd "$(dirname "$0")" && pwd)/tap.sh"
+if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null; then
+  skip "papers" "no Python 3.8"
+  finish
+fi
+passes "papers: commands, options, figures, records" '5 papers are in order' \
+  python3 "$top/benchmarks/papers/paper" --check
+
+# All programs are there after make programs
+if [ -x "${SPIKE_BUILD:?}/bin/benchmarks/idrpaper" ] && [ -x "$SPIKE_BUILD/bin/tutorials/shallowwater" ]; then
+  passes "papers: -help has all options" '5 papers are in order' \
+    python3 "$top/benchmarks/papers/paper" --check --build "$SPIKE_BUILD/bin"
+else skip "papers: -help has all options" "benchmarks are not built: make programs"; fi
+
+# Each fault, in a copy, is found
+mkdir copy
+cp -r "$top/benchmarks" "$top/tutorials" copy
+paper=$work/copy/benchmarks/papers/paper
+fault() # NAME FILE OLD NEW COMPLAINT
+{
+  cp "copy/benchmarks/papers/$2" kept
+  if ! python3 - "copy/benchmarks/papers/$2" "$3" "$4" <<'END'
+import sys
+name, old, new = sys.argv[1:]
+text = open(name).read()
+if old not in text:
+    sys.exit(1)
+open(name, "w").write(text.replace(old, new, 1))
+END
+  then echo "no place for the fault" >output; not_ok "fault: $1"; return; fi
+  refuses "fault: $1" "$5" python3 "$paper" --check
+  cp kept "copy/benchmarks/papers/$2"
+}
+fault "a program that nobody has" paper-000.ini 'command  = dominance' 'command  = dominant' 'no program dominant'
+fault "an option that nobody reads" paper-000.ini '-seeds 2' '-seed 2' 'dominance does not read -seed *$'
+fault "an option of PETSc that a program does not ask for" paper-002.ini '-box 256,256,512' '-mat_type aij' \
+  'gbcgablation does not call MatSetFromOptions\(\), which reads -mat_type'
+fault "a word that nobody knows" paper-000.ini '{cudss}' '{cudsss}' 'nobody knows \{cudsss\}'
+fault "a key that nobody knows" paper-001.ini 'needs    = single' 'need     = single' 'unknown key need'
+fault "a table without a row" paper-002.ini '[table 2]' '[table two]' 'table 2 of the paper has no row'
+fault "a row without what differs" paper-003.ini 'differs  =' 'peer     =' '(has no differs|already exists)'
+fault "a column that nothing gives" paper-003.ini 'roofline(s=s) / gemv' 'roof(s=s) / gemv' \
+  'nothing gives the column roof'
+fault "an expression that cannot be" paper-004.ini '14e-6 * 32' '14e-6 32' 'invalid syntax'
+fault "figures of another number" paper-000.ini '| 35 1.2 0.2 0.02 0.002 |' '| 35 1.2 0.2 0.02 |' \
+  '5 turns and 4 figures'
+fault "a record that nobody has" paper-000.ini 'recorded = phases.txt' 'recorded = phase.txt' 'no record phase.txt'
+fault "a record without the figures" paper-000.ini 'recorded = phases.txt' 'recorded = spike.txt' \
+  'no figure in the record spike'
+fault "a picture of no figure" paper-004.ini 'times as fast | 1 2 3' 'times as fast | 7' 'numbers of figures in loops'
+passes "papers: the copy without a fault" '5 papers are in order' python3 "$paper" --check
+
+# What is printed, from programs whose output is known
+mkdir -p stub/benchmarks
+cat >copy/benchmarks/papers/paper-999.ini <<'END'
+[paper]
+title    = A paper
+where    = nowhere
+machine  = none
+tables   = 1
+figures  =
+drawings =
+
+[table 1]
+what     = times
+section  = 1
+setting  = none
+command  = known -n 4 [-mkl {mkl}]
+host     = known -n 4 [-mkl {mkl}]
+context  = ^matrix (?P<matrix>\w+)
+read     = ^ *(?P<n>\d+) +(?P<ours>\S+) +(?P<theirs>\S+)
+figures  =
+    for n in 1 2 3: time, n = {n} | 4 4 4 | ours(n=n, matrix='a') | theirs(n=n, matrix='a') | less
+    speed | 10 | 1 / ours(n=1, matrix='b') | 1 / theirs(n=1, matrix='b') | more
+    the least of matrix a | - | least('ours', matrix='a') | - | info
+differs  = nothing
+picture  = n | ms | 1
+
+[one more]
+what     = what this machine cannot run
+section  = 2
+setting  = none
+command  = known
+needs    = mkl
+read     = (?P<x>\d)
+figures  = x | 7 | x() | - | more
+differs  = nothing
+END
+known() { printf '#!/bin/sh\necho "arguments: $*"\n%s\n' "$1" >stub/benchmarks/known; chmod +x stub/benchmarks/known; }
+run="env -u SPIKE_MKL PATH=$PATH python3 $paper --build stub --out out --quiet"
+known 'printf "matrix a\n 1 2.0 1.0\n 2 8.0 16.0\n 3 - -\nmatrix b\n 1 0.05 0.2\n"'
+lines='time, n = 1 4 2 2 1 0.5 peer faster time, n = 2 4 8 0.5 16 2 speed 10 20 2 5 4'
+passes "run: ratios to the paper's figures and the peer's" "$lines the least of matrix a - 2 - - -" \
+  $run --rows "table 1" paper-999
+passes "run: what could not be, and why" 'not run: needs SPIKE_MKL=libmkl_rt.so.3, a GPU x 7 - - - -' $run paper-999
+passes "run: where a peer is faster; a host is not compared with the paper's GPU" \
+  "below the paper's figure: nowhere a peer of today is faster: 1 table 1 .host.: time, n = 1" $run paper-999
+passes "run: the output is kept" 'known -n 4 \[-mkl \{mkl\}\] arguments: -n 4 matrix a' cat out/paper-999-output.txt
+printf 'matrix a\n 1 2.0 1.0\n 2 8.0 16.0\n' >copy/benchmarks/results/known.txt
+sed -i 's/^read     = ^ \*(?P<n>/recorded = known.txt\n&/' copy/benchmarks/papers/paper-999.ini
+passes "recorded: what is below the paper's figure" \
+  "below the paper's figure: 1 table 1 .recorded in known.txt.: time, n = 2 " \
+  python3 "$paper" --recorded --quiet --out out paper-999
+sed 's/^\[table 1\]/[table 2]/; /^\[paper\]/,/^$/d; /^\[one more\]/,$d' copy/benchmarks/papers/paper-999.ini >twice
+sed 's/^tables   = 1/tables   = 1 2/' copy/benchmarks/papers/paper-999.ini | cat - twice \
+  >copy/benchmarks/papers/paper-998.ini
+known 'printf "matrix a\n 1 2.0 1.0\n"; echo x >>"$COUNT"'
+passes "run: a command of two rows runs once" 'table 1 .* 4 2 2 1 0.5 .*table 2 .* 4 2 2 1 0.5 ' \
+  env COUNT="$work/count" $run --rows "table 1,table 2" paper-998
+if [ "$(wc -l <count)" = 1 ]; then ok "run: and only once"; else cat count >output; not_ok "run: and only once"; fi
+known 'printf "matrix a\n 1 2.0 1.0\n"; exec sleep 100'
+refuses "run: a command that takes too long" 'commands failed: table 1' $run --seconds 2 --rows "table 1" paper-999
+passes "run: what it had printed counts" 'host, 1 FAILED time, n = 1 4 2 2 1 0.5' cat out/paper-999-table1.txt
+known 'exit 3'
+refuses "run: a command that fails" 'commands failed: table 1' $run paper-999
+passes "run: a failure stands in the table" 'host, 1 FAILED' cat out/paper-999.txt
+rm stub/benchmarks/known
+refuses "run: a program that is not built" 'commands failed: table 1' $run paper-999
+refuses "run: a paper that is not there" 'no paper "paper-007", but paper-000' $run paper-007
+refuses "run: a row that is not there" 'has no row "table 9", but table 1, one more' $run --rows "table 9" paper-999
+refuses "run: nobody says where programs are" 'where are the programs' python3 "$paper" paper-999
+passes "list: commands, and what rows need" 'one more: .*needs SPIKE_MKL=libmkl_rt.so.3, a GPU' \
+  env -u SPIKE_MKL python3 "$paper" --list paper-999
+passes "recorded figures" 'truncated, 80 partitions, d = 10 +1.2' python3 "$paper" --recorded --out out paper-000
+finish
