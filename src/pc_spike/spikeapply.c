@@ -249,7 +249,7 @@ PetscErrorCode PCSpikeApply_Private(PC pc, PetscBool trans, Vec x, Vec y)
 static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat Y)
 {
   PetscFunctionBegin;
-  /* KSPMatSolve() by KSPPREONLY comes here, without a word before */
+  /* KSPMatSolve() by KSPPREONLY comes here without a word before, where spikematsolve.c does not see it */
   if (!((PC_Spike *)pc->data)->refine.solving) PetscCall(PCSpikeRefineWhole_Private(pc));
   if (!((PC_Spike *)pc->data)->refine.armed) PetscCall(PCSpikeRefineRestore_Private(pc, NULL));
   PetscCall(PCFactoredMatApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, trans, X, Y));

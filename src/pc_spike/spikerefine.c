@@ -389,18 +389,16 @@ PetscErrorCode PCSpikeRefineWhole_Private(PC pc)
 }
 
 /*
-  KSPSolve() is about to begin, by KSPPREONLY or not, part of another solver (it is printed indented) or not. Boosted
+  A solve is about to begin, by KSPPREONLY or not, part of another solver (it is printed indented) or not. Boosted
   pivots without a check, and without a shift type that was set, are refused
 */
-static PetscErrorCode PCPreSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
+PetscErrorCode PCSpikeSolveBegins_Private(PC pc, KSP ksp)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
   PetscBool restored, once, checks, numeric = PETSC_FALSE;
   PetscInt  inside;
 
   PetscFunctionBegin;
-  (void)b;
-  (void)x;
   PetscCall(PCSpikeRefineRestore_Private(pc, &restored));
   if (restored) ksp->reason = KSP_CONVERGED_ITERATING;
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, &once));
@@ -416,13 +414,30 @@ static PetscErrorCode PCPreSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PCSpikeSolveEnds_Private(PC pc)
+{
+  PetscFunctionBegin;
+  ((PC_Spike *)pc->data)->refine.armed = ((PC_Spike *)pc->data)->refine.solving = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPreSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  (void)b;
+  (void)x;
+  PetscCall(PCSpikeUnwatch_Private(pc));
+  PetscCall(PCSpikeSolveBegins_Private(pc, ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCPostSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
 {
   PetscFunctionBegin;
   (void)ksp;
   (void)b;
   (void)x;
-  ((PC_Spike *)pc->data)->refine.armed = ((PC_Spike *)pc->data)->refine.solving = PETSC_FALSE;
+  PetscCall(PCSpikeSolveEnds_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -463,7 +478,9 @@ PetscErrorCode PCSpikeRefineInitialize_Private(PC pc)
   s->refine.max      = PETSC_DECIDE;
   s->refine.tol      = (PetscReal)PETSC_DECIDE;
   s->refine.estimate = PETSC_TRUE;
-  pc->ops->presolve  = PCPreSolve_Spike;
-  pc->ops->postsolve = PCPostSolve_Spike;
+
+  pc->ops->presolve      = PCPreSolve_Spike;
+  pc->ops->postsolve     = PCPostSolve_Spike;
+  pc->ops->setuponblocks = PCSetUpOnBlocks_Spike;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

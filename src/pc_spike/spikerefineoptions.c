@@ -47,8 +47,9 @@ static PetscErrorCode PCSpikeGetDirect_Spike(PC pc, PetscBool3 *direct)
   (`PCFactorSetShiftType()`) boosted pivots are no failure.
 
   By default these are solves by `KSPPREONLY` that are no part of another solver: an inner solver, also that of a
-  `SNES`, is corrected by the outer one, and `KSPMatSolve()` and `PCApply()` give what the factors give. With
-  `PETSC_BOOL3_TRUE` each application is checked, also those of `PCMatApply()` and `KSPMatSolve()`. Zero pivots are
+  `SNES`, is corrected by the outer one, and `PCApply()` and `PCMatApply()` give what the factors give. `KSPMatSolve()`
+  by `KSPPREONLY` is known by its log event: where PETSc has no logging, or four log handlers run, it
+  gives what the factors give. With `PETSC_BOOL3_TRUE` each application is checked. Zero pivots are
   then boosted to the square root of the rounding of the factors, the least change that refinement corrects, unless
   `PCFactorSetShiftAmount()` was called. A setup whose factors may be inexact (several partitions whose spikes are not
   small, boosted pivots, factors in a lower precision) is tried with random values, and fails where they are not solved.
