@@ -10,6 +10,7 @@
 #include "common/enqueue.h"
 #include "common/fault.h"
 #include "spikeborder.h"
+#include "spikegather.h"
 #include "spikerefine.h"
 
 #define SPIKE_MAT_APPLY_BATCH 16
@@ -189,6 +190,7 @@ typedef struct {
   PCSpikeBatch      batch;
   PCSpikeBorder     border;
   PCSpikeRefinement refine;
+  PCSpikeGather     gather;
 } PC_Spike;
 
 /*
@@ -235,6 +237,7 @@ static inline PetscBool PCSpikeCuts_Private(const PC_Spike *s, const PetscInt ke
 PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
 PETSC_INTERN PetscErrorCode PCSetUp_Spike(PC);
 PETSC_INTERN PetscErrorCode PCReset_Spike(PC);
+PETSC_INTERN PetscErrorCode PCSpikeReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSetFromOptions_Spike(PC, PetscOptionItems);
 PETSC_INTERN PetscErrorCode PCView_Spike(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeGetInfo_Spike(PC, PCSpikeInfo *);

@@ -15,11 +15,12 @@
   three vectors are measured by their largest elements.
 */
 
-/* A: Pmat, or its copy where that was converted, which has all products */
+/* A: Pmat, or its copy where that was converted, which has all products; not the rows on other ranks */
 Mat PCSpikeRefineMatrix_Private(PC pc)
 {
   const PC_Spike *s = (const PC_Spike *)pc->data;
 
+  if (s->gather.A) return s->gather.pmat ? s->gather.pmat : pc->pmat;
   return s->aij ? s->aij : pc->pmat;
 }
 
