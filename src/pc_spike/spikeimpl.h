@@ -277,6 +277,7 @@ PETSC_INTERN PetscReal      PCSpikeSegmentsBytes_Private(PC);
 
 /* spikefactor.c: MATSOLVERSPIKE */
 PETSC_INTERN PetscErrorCode MatSolverSpikeRegister(void);
+PETSC_INTERN PetscErrorCode PCSpikeGetInertia_Private(PC, PetscInt *, PetscInt *, PetscInt *); /* spikeinertia.c */
 
 /* spikeenqueue.c */
 PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject, SpikeEnqueue *);
@@ -353,6 +354,7 @@ PETSC_INTERN PetscErrorCode PCSpikeMatchingReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeComposeMatchingMethods_Private(PC, PetscBool);
 
 /* spikecholesky.c: L D L^H in place of L U */
+PETSC_INTERN PetscErrorCode PCSpikeTestHermitian_Private(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeCholeskyBegin_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeCholeskyCheck_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeCholeskyChoose_Private(PC);
