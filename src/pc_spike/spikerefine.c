@@ -45,6 +45,7 @@ PetscErrorCode PCSpikeRefineBegin_Private(PC pc)
   PetscFunctionBegin;
   s->refine.measured     = PETSC_FALSE;
   s->refine.stands       = 0;
+  s->refine.residual     = 0.0;
   s->info.solves         = 0;
   s->info.refinements    = 0;
   s->info.unsolved       = 0;
@@ -129,6 +130,7 @@ static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b
   if (PetscIsInfOrNanReal(xnorm) || PetscIsInfOrNanReal(rnorm)) *eta = PETSC_MAX_REAL;
   else if (rnorm == 0.0) *eta = 0.0;
   else *eta = scale > 0.0 ? (rnorm / scale) / (norm * (xnorm / scale) + most / scale) : PETSC_MAX_REAL;
+  ((PC_Spike *)pc->data)->refine.looked = most > 0.0 ? rnorm / most : rnorm > 0.0 ? PETSC_MAX_REAL : 0.0;
   *wants = (PetscBool)(*eta > tol || (rnorm > 100 * tol * most && *eta > 16 * PETSC_MACHINE_EPSILON));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -212,7 +214,8 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
   if (!bsame) PetscCall(VecCopy(b, bw = f->b));
   if (!xsame) PetscCall(VecCopy(x, xw = f->x));
   PetscCall(PCSpikeBackwardError_Private(pc, trans, bw, xw, f->r, &bnorm, &before, &wants));
-  *eta = before;
+  *eta        = before;
+  f->residual = f->looked;
   if (before == PETSC_MAX_REAL) {
     PetscCall(PCSpikeIsNumeric_Private(pc, &numeric));
     if (!numeric || PetscIsInfOrNanReal(bnorm)) *eta = -1.0;
@@ -235,15 +238,18 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
         PetscCall(VecCopy(f->d, xw));
         k++;
       }
-      *eta  = now;
-      wants = more;
+      *eta        = now;
+      f->residual = f->looked;
+      wants       = more;
       break;
     }
   }
   if (k && !xsame) PetscCall(VecCopy(xw, x));
   s->info.refinements += k;
-  PetscCall(PetscInfo(pc, "Backward error %g after %" PetscInt_FMT " steps of refinement%s\n", (double)*eta, k,
-                      *eta > tol ? ": above the tolerance" : ""));
+  PetscCall(PetscInfo(pc,
+                      "Backward error %g, residual %g of the right-hand side, after %" PetscInt_FMT
+                      " steps of refinement%s\n",
+                      (double)*eta, (double)f->residual, k, *eta > tol ? ": above the tolerance" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -457,6 +463,12 @@ PetscErrorCode PCSpikeRefineView_Private(PC pc, const PCSpikeInfo *info, PetscVi
                                    "  as a direct solver: solves %" PetscInt_FMT ", steps of refinement %" PetscInt_FMT
                                    ", backward error of the last %.1e\n",
                                    info->solves, info->refinements, (double)info->backward_error));
+  if (s->refine.residual > 100 * PCSpikeRefineTolerance_Private(s))
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer,
+                             "  residual of the last %.1e of its right-hand side: the matrix is badly scaled, or "
+                             "ill-conditioned, and the solution large\n",
+                             (double)s->refine.residual));
   if (info->unsolved)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  solves with a backward error above %g: %" PetscInt_FMT "\n",
                                      (double)PCSpikeRefineTolerance_Private(s), info->unsolved));

@@ -15,7 +15,9 @@ typedef struct {
   PetscBool armed;    /* inside of a solve by KSPPREONLY that is no part of another solver                     */
   PetscBool solving;  /* inside of KSPSolve(), or of KSPMatSolve() by KSPPREONLY                              */
   PetscBool measured; /* info.inverse_error and info.growth are those of the present factors                   */
-  PetscInt  stands;   /* of info.unsolved, those whose results MATSOLVERSPIKE hands out                        */
+  PetscReal residual; /* ||b - A x|| / ||b|| of the last solve, and of the last look                         */
+  PetscReal looked;
+  PetscInt  stands; /* of info.unsolved, those whose results MATSOLVERSPIKE hands out                        */
 
   /* work vectors of the type that Pmat has; x and b for vectors of another type and for estimates; probe: random */
   Vec r, d, x, b, probe;

@@ -42,6 +42,10 @@ static PetscErrorCode PCSpikeGetDirect_Spike(PC pc, PetscBool3 *direct)
   have the number of solves, of steps, and the backward error of the last solve. A check costs a product with the matrix
   and three norms in one reduction.
 
+  A small backward error does not mean a small residual: where the solution is large, as of a matrix that is badly
+  scaled or ill-conditioned, ||b - A x|| may be above ||b||. Such a solve converges, as that of any direct solver; the
+  view and -info tell the residual.
+
   Where the backward error stays above the tolerance, the solve fails: `KSPSolve()` ends with `KSP_DIVERGED_PC_FAILED`,
   the view and -info say why. The next solve is free again. With a shift type that was set
   (`PCFactorSetShiftType()`) boosted pivots are no failure.
