@@ -318,6 +318,41 @@ static PetscErrorCode TestInput(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Blocks of the matrix that are larger than the kernels have them: their largest divisor is taken */
+static PetscErrorCode TestLarge(void)
+{
+  const PetscInt sizes[][2] = {{33, 11}, {40, 20}, {64, 32}, {37, 1}};
+  const MatType  types[]    = {MATAIJ, MATBAIJ};
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 8; k++) {
+    const BlockCase c = {6, sizes[k / 2][0], 2, 1.5, PETSC_TRUE, 90 + k};
+    Mat             A;
+    Vec             x, b;
+    KSP             ksp;
+    PC              pc;
+    PCBlockILUInfo  info;
+
+    PetscCall(BlockMat(PETSC_COMM_WORLD, &c, PETSC_DECIDE, types[k % 2], PETSC_TRUE, &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(SpikeTestSetRandom(b, 85));
+    PetscCall(KSPMake(A, &ksp, &pc));
+    for (PetscInt again = 0; again < 2; again++) {
+      PetscCall(SpikeTestSolve(ksp, b, x, "large blocks"));
+      PetscCall(PCBlockILUGetInfo(pc, &info));
+      PetscCall(SpikeTestCheck((PetscBool)(info.bs == sizes[k / 2][1]),
+                               "%s, blocks of %" PetscInt_FMT ": factored as blocks of %" PetscInt_FMT, types[k % 2],
+                               c.bs, info.bs));
+      PetscCall(MatScale(A, 2.0));
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Each option arrives where its getter finds it */
 static PetscErrorCode TestOptions(void)
 {
@@ -366,6 +401,7 @@ int main(int argc, char **argv)
   PetscCall(TestNumbers(MATAIJ));
   PetscCall(TestMissing());
   PetscCall(TestInput());
+  PetscCall(TestLarge());
   PetscCall(TestOptions());
   {
     const BlockCase c = {20, 2, 5, 1.3, PETSC_TRUE, 84};

@@ -31,6 +31,24 @@ for ranks in 1 3; do
   slepc $ranks "preonly, spike" -st_ksp_type preonly -st_pc_type spike
   slepc $ranks "gmres, blockilu" -st_ksp_type gmres -st_pc_type blockilu -st_pc_blockilu_complete -st_ksp_rtol 1e-11
 done
+# Other solvers of SLEPc with our types inside: Jacobi-Davidson, contour integrals, spectrum slicing by MatGetInertia()
+slepcmore() # RANKS METHOD SOLVER OPTIONS...
+{
+  local ranks=$1 method=$2 solver=$3 name
+  shift 3
+  name="slepc $method: $solver, $ranks ranks"
+  if [ -n "$missing" ]; then skip "$name" "$missing"
+  else passes "$name" "$method: right, by $solver *$" "$mpiexec" -n "$ranks" "$python" "$here/python/slepcmore.py" \
+    "$method" "$@"; fi
+}
+for ranks in 1 3; do
+  slepcmore $ranks jd "bcgsfused, spike" -st_ksp_type bcgsfused -st_pc_type spike -st_ksp_rtol 1e-3 -st_ksp_max_it 20
+  slepcmore $ranks ciss "preonly, lu of spike" -eps_ciss_ksp_type preonly -eps_ciss_pc_type lu \
+    -eps_ciss_pc_factor_mat_solver_type spike
+  slepcmore $ranks ciss "bcgsfused, spike" -eps_ciss_ksp_type bcgsfused -eps_ciss_pc_type spike -eps_ciss_ksp_rtol 1e-12
+  slepcmore $ranks slice "preonly, cholesky of spike" -st_ksp_type preonly -st_pc_type cholesky \
+    -st_pc_factor_mat_solver_type spike
+done
 # By petscspike's own path: -dll_append instead of the import
 if [ -z "$missing" ]; then
   sed '/^import petscspike$/d' "$here/python/slepc.py" >"$work/slepc.py"

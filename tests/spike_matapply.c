@@ -195,8 +195,8 @@ static PetscErrorCode TestComputeOperator(void)
 }
 
 /*
-  KSPMatSolve() and its transpose: the true residual of each column. KSPPREONLY does not check columns by itself, and
-  where several partitions couple it is PCSpikeSetDirect() that checks and refines them.
+  KSPMatSolve() and its transpose: the true residual of each column; with PCSpikeSetDirect() how many solves were
+  checked. tests/spike_matsolve.c has what KSPPREONLY checks by itself.
 */
 static PetscErrorCode TestMatSolve(void)
 {

@@ -41,8 +41,8 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
   subdomain on each rank on the host: then the preconditioner is that of `PCBJACOBI` with `PCILU` on a `MATBAIJ` matrix,
   and takes as many iterations.
 
-  Blocks may have from 1 to 32 rows; sizes 1 to 8 and 16 have kernels of their own. Diagonal blocks are inverted with
-  row exchanges inside the block.
+  Blocks may have from 1 to 32 rows; sizes 1 to 8 and 16 have kernels of their own. Larger blocks of the matrix fall
+  into blocks of their largest divisor up to 32. Diagonal blocks are inverted with row exchanges inside the block.
 
   The matrix must be of type `MATBAIJ`, or of a type derived from `MATAIJ` with a block size (`MatSetBlockSize()`, or
   `PCBlockILUSetBlockSize()`), of which the blocks are then gathered; other types are converted to these (`MATSBAIJ` to

@@ -6,16 +6,21 @@
 PetscErrorCode PCBlockILUGetMat_Private(PC pc, PetscBool reuse, Mat *A, PetscBool *same)
 {
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
-  PetscBool    itself, sbaij;
+  PetscBool    itself, sbaij, aij;
+  PetscInt     bs;
 
   PetscFunctionBegin;
   PetscCall(
     PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &itself, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(MatGetBlockSize(pc->pmat, &bs));
+  if (!aij && bs > SPIKE_BLOCK_MAXBS) itself = PETSC_FALSE; /* its blocks fall into smaller ones */
   *A    = pc->pmat;
   *same = reuse;
   if (itself) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &sbaij, MATSEQSBAIJ, MATMPISBAIJ, ""));
-  PetscCall(PCFactoredConvert_Private(pc, sbaij ? MATBAIJ : MATAIJ, reuse, &s->converted, same));
+  PetscCall(
+    PCFactoredConvert_Private(pc, sbaij && bs <= SPIKE_BLOCK_MAXBS ? MATBAIJ : MATAIJ, reuse, &s->converted, same));
   *A = s->converted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -34,14 +39,21 @@ PetscErrorCode PCBlockILUGetBlockSize_Private(PC pc, Mat A, PetscInt *bs)
   PetscCall(MatGetBlockSize(A, &matbs));
   if (s->converted == A && !baij) PetscCall(MatGetBlockSize(pc->pmat, &matbs));
   *bs = s->bs == PETSC_DECIDE ? matbs : s->bs;
+  if (s->bs == PETSC_DECIDE && matbs > SPIKE_BLOCK_MAXBS) {
+    for (*bs = SPIKE_BLOCK_MAXBS; matbs % *bs;) (*bs)--;
+    PetscCall(PetscInfo(pc,
+                        "Blocks of %" PetscInt_FMT " rows are larger than the kernels have them: factored as blocks of "
+                        "%" PetscInt_FMT "\n",
+                        matbs, *bs));
+  }
   PetscCheck(!baij || *bs == matbs, comm, PETSC_ERR_ARG_INCOMP,
              "-%spc_blockilu_bs %" PetscInt_FMT ": the matrix is of type %s with blocks of %" PetscInt_FMT
              " rows, which are factored as they are; leave the option out, or MatConvert() the matrix to MATAIJ",
              pre, *bs, ((PetscObject)pc->pmat)->type_name, matbs);
   PetscCheck(*bs <= SPIKE_BLOCK_MAXBS, comm, PETSC_ERR_SUP,
              "PCBLOCKILU has kernels for blocks of up to %d rows, not %" PetscInt_FMT
-             ": use -%spc_blockilu_bs with a divisor of it and a matrix of type MATAIJ, or -%spc_type bjacobi",
-             SPIKE_BLOCK_MAXBS, *bs, pre, pre);
+             ": use -%spc_blockilu_bs with a divisor of it, or leave it out",
+             SPIKE_BLOCK_MAXBS, *bs, pre);
   rest[0] = A->rmap->n % *bs;
   PetscCallMPI(MPIU_Allreduce(&rest[0], &rest[1], 1, MPIU_INT, MPI_MAX, comm));
   PetscCheck(!rest[1], comm, PETSC_ERR_ARG_SIZ,

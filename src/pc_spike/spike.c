@@ -25,6 +25,7 @@ const char *const PetscSpikePrecisionNames[] = {"double", "single", "bf16", "fp1
 static PetscErrorCode PCDestroy_Spike(PC pc)
 {
   PetscFunctionBegin;
+  PetscCall(PCSpikeUnwatch_Private(pc));
   PetscCall(PCReset_Spike(pc));
   PetscCall(PCSpikeComposeMethods_Private(pc, PETSC_FALSE));
   PetscCall(PCSpikeExchangeDisconnect_Private(pc));
@@ -159,7 +160,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   `PCSpikeInfo` and -info have the number of boosted pivots. Where there are some, the factors are those of another
   matrix, which an iterative method corrects. Where the refinement of `KSPPREONLY` does not, or is switched off, its
   solve ends with `PC_FACTOR_NUMERIC_ZEROPIVOT`, unless it is part of another solver. That is -pc_spike_shift_type auto,
-  the default, or `PETSC_DECIDE` as shift type; `KSPMatSolve()` and `PCApply()` give what the factors give.
+  the default, or `PETSC_DECIDE` as shift type; `PCMatApply()` and `PCApply()` give what the factors give.
   `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` are the same with `KSPPREONLY` too; `MAT_SHIFT_NONE` makes the setup fail
   at a zero pivot. `PCFactorGetShiftType()` says `MAT_SHIFT_NONZERO` for `auto`.
 

@@ -239,20 +239,49 @@ static inline PetscMemType SpikeMemType_Private(PC pc)
   return s->band.k ? s->band.k->memtype : PETSC_MEMTYPE_HOST;
 }
 
-PetscErrorCode PCSpikeApply_Private(PC pc, PetscBool trans, Vec x, Vec y)
+static PetscErrorCode PCSpikeApplyHere_Private(PC pc, PetscBool trans, Vec x, Vec y)
 {
   PetscFunctionBegin;
   PetscCall(PCFactoredApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, trans, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PCSpikeApply_Private(PC pc, PetscBool trans, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  if (((PC_Spike *)pc->data)->gather.A)
+    PetscCall(PCSpikeGatherApply_Private(pc, PCSpikeApplyHere_Private, trans, x, y));
+  else PetscCall(PCSpikeApplyHere_Private(pc, trans, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where rows have to go to other ranks, column by column */
+static PetscErrorCode PCSpikeMatApplyColumns_Private(PC pc, PetscBool trans, Mat X, Mat Y)
+{
+  PetscInt ncols;
+  Vec      x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(X, NULL, &ncols));
+  for (PetscInt c = 0; c < ncols; c++) {
+    PetscCall(MatDenseGetColumnVecRead(X, c, &x));
+    PetscCall(MatDenseGetColumnVecWrite(Y, c, &y));
+    PetscCall(PCSpikeApply_Private(pc, trans, x, y));
+    PetscCall(MatDenseRestoreColumnVecWrite(Y, c, &y));
+    PetscCall(MatDenseRestoreColumnVecRead(X, c, &x));
+  }
+  PetscCall(MatFlag(Y, ((PC_Spike *)pc->data)->numeric ? 0 : 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat Y)
 {
   PetscFunctionBegin;
-  /* KSPMatSolve() by KSPPREONLY comes here, without a word before */
+  /* KSPMatSolve() by KSPPREONLY comes here without a word before, where spikematsolve.c does not see it */
   if (!((PC_Spike *)pc->data)->refine.solving) PetscCall(PCSpikeRefineWhole_Private(pc));
   if (!((PC_Spike *)pc->data)->refine.armed) PetscCall(PCSpikeRefineRestore_Private(pc, NULL));
-  PetscCall(PCFactoredMatApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, trans, X, Y));
+  if (((PC_Spike *)pc->data)->gather.A) PetscCall(PCSpikeMatApplyColumns_Private(pc, trans, X, Y));
+  else PetscCall(PCFactoredMatApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, trans, X, Y));
   PetscCall(PCSpikeRefineMat_Private(pc, trans, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -190,8 +190,10 @@ PetscErrorCode PCSpikeFitBand_Private(PC pc, PetscInt within[2], PetscInt kept[2
   s->uncut[0] = kept[0];
   s->uncut[1] = kept[1];
   if (s->givenkl != PETSC_DECIDE) {
-    kept[0] = s->givenkl;
-    kept[1] = s->givenku;
+    const PetscInt N = pc->pmat->rmap->N;
+
+    kept[0] = PetscMin(s->givenkl, PetscMax(N - 1, 0));
+    kept[1] = PetscMin(s->givenku, PetscMax(N - 1, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (s->info.cut) {
@@ -300,11 +302,11 @@ PetscErrorCode PCSpikeCheckBand_Private(PC pc, PetscMPIInt *size, PetscBool *isa
                ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
     PetscCheck(known, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown ordering %s", s->ordering);
   }
-  PetscCheck(s->userkl == PETSC_DECIDE || !N || (s->userkl < N && s->userku < N), PetscObjectComm((PetscObject)pc),
-             PETSC_ERR_ARG_OUTOFRANGE,
-             "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " must be below the %" PetscInt_FMT
-             " rows of the matrix: use a smaller -%spc_spike_bandwidth, or leave it out to take it from the matrix",
-             s->userkl, s->userku, N, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  if (s->userkl != PETSC_DECIDE && PetscMax(s->userkl, s->userku) >= N)
+    PetscCall(PetscInfo(pc,
+                        "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
+                        " that were set are those of all %" PetscInt_FMT " rows of the matrix\n",
+                        s->userkl, s->userku, N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -92,7 +92,7 @@ static void SpikeNatural_Private(PetscInt n, PetscInt nparts, const SpikeCSR par
 static PetscErrorCode PCSpikeBorderFull_Private(PetscInt n, const SpikeCSR *A, PetscInt most, SpikeCover *best)
 {
   const PetscInt mean = A->ai[n] / n;
-  PetscInt      *degree, *many, *row, count = 0;
+  PetscInt      *degree, *many, *row, count = 0, rest = 0; /* the most entries of the others */
 
   PetscFunctionBegin;
   best->m    = -1;
@@ -102,13 +102,16 @@ static PetscErrorCode PCSpikeBorderFull_Private(PetscInt n, const SpikeCSR *A, P
   for (PetscInt k = 0; k < A->ai[n]; k++) degree[A->aj[k]]++;
   for (PetscInt i = 0; i < n; i++) {
     degree[i] = PetscMax(degree[i], A->ai[i + 1] - A->ai[i]);
-    if (degree[i] <= 2 * mean + 8) continue;
+    if (degree[i] <= 2 * mean + 8) {
+      rest = PetscMax(rest, degree[i]);
+      continue;
+    }
     many[count]  = -degree[i];
     row[count++] = i;
   }
   PetscCall(PetscSortIntWithArray(count, many, row));
   for (PetscInt m = 1; m <= PetscMin(count, most); m++) {
-    const PetscInt  next = m < count ? -many[m] : 2 * mean + 8, K = PetscMax(1, (next - m) / 2);
+    const PetscInt  next = m < count ? -many[m] : rest, K = PetscMax(1, (next - m) / 2);
     const PetscReal cost = SpikeBorderCost_Private(n, K, K, m, n);
 
     if (cost >= best->cost) continue;
@@ -236,6 +239,34 @@ PetscErrorCode PCSpikeBorderMay_Private(PC pc, PetscInt *most, PetscBool *reorde
 }
 
 /*
+  Rows that a natural order hides in a cover of many: where those with the most entries promise less work than `far`,
+  they go first, and what is left is ordered. *taken: that is the band now, which costs less than `far` does
+*/
+static PetscErrorCode PCSpikeBorderTryFull_Private(PC pc, PetscInt most, const SpikeCover *far, const PetscInt full[2],
+                                                   Mat *A, PetscBool *taken)
+{
+  const Mat  P = *A;
+  SpikeCSR   parts[2];
+  PetscInt   nparts;
+  PetscReal  now;
+  SpikeCover rows;
+
+  PetscFunctionBegin;
+  *taken = PETSC_FALSE;
+  PetscCall(PCSpikeGetCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
+  PetscCall(PCSpikeBorderFull_Private(P->rmap->N, &parts[0], most, &rows));
+  PetscCall(PCSpikeRestoreCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
+  if (rows.m < 1 || !(rows.cost < (PetscReal)SPIKE_BORDER_GAIN * far->cost)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeBorderTake_Private(pc, rows.m, rows.rows, full, A));
+  PetscCall(PCSpikeBorderCostNow_Private(pc, &now));
+  *taken = (PetscBool)(now < far->cost);
+  if (*taken) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeBorderRevert_Private(pc));
+  *A = P;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   PCSpikeBorderChooseBand_Private - Half-bandwidths, ordering and matching of a matrix, or of what its border leaves
   where that is less work
 
@@ -253,7 +284,7 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
   PetscInt       most = 0, full[2], maxrow = 0, nparts, mean = 0;
   SpikeCover     far, rows;
   SpikeCSR       parts[2];
-  PetscBool      may = PETSC_FALSE, reorders = PETSC_FALSE, look, holds;
+  PetscBool      may = PETSC_FALSE, reorders = PETSC_FALSE, taken = PETSC_FALSE, look, holds;
   PetscReal      cost, now, bound = (PetscReal)SPIKE_BORDER_GAIN * 2 * SPIKE_BORDER_USES * (PetscReal)N;
 
   PetscFunctionBegin;
@@ -273,7 +304,8 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
     PetscCall(PCSpikeBorderHolds_Private(pc, PetscMax(full[0], full[1]), 0, NULL, &holds));
     d->affordable = (PetscBool)(holds &&
                                 SpikeBorderCost_Private(N, full[0], full[1], 0, 0) < SPIKE_BORDER_DEARER * far.cost);
-    PetscCall(PCSpikeBorderTake_Private(pc, far.m, far.rows, full, A));
+    if (reorders) PetscCall(PCSpikeBorderTryFull_Private(pc, most, &far, full, A, &taken));
+    if (!taken) PetscCall(PCSpikeBorderTake_Private(pc, far.m, far.rows, full, A));
     PetscCall(PCSpikeBorderInfo_Private(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -292,7 +324,8 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
   d->affordable = (PetscBool)(cost < SPIKE_BORDER_DEARER * (look ? rows.cost : far.cost));
   PetscCall(PCSpikeBorderRevert_Private(pc));
   *A = P;
-  PetscCall(PCSpikeBorderTake_Private(pc, look ? rows.m : far.m, look ? rows.rows : far.rows, full, A));
+  if (!look && reorders) PetscCall(PCSpikeBorderTryFull_Private(pc, most, &far, full, A, &taken));
+  if (!taken) PetscCall(PCSpikeBorderTake_Private(pc, look ? rows.m : far.m, look ? rows.rows : far.rows, full, A));
   PetscCall(PCSpikeBorderCostNow_Private(pc, &now));
   if (!(now < (PetscReal)SPIKE_BORDER_GAIN * cost)) {
     PetscCall(PCSpikeBorderRevert_Private(pc));

@@ -3,7 +3,7 @@
 #include "spikeimpl.h"
 
 /* x^H A y = conj(y^H A x) for two random vectors, to rounding; the same on all ranks */
-static PetscErrorCode PCSpikeTestHermitian_Private(Mat A, PetscBool *hermitian)
+PetscErrorCode PCSpikeTestHermitian_Private(Mat A, PetscBool *hermitian)
 {
   Vec         x, y, u;
   PetscRandom random;

@@ -23,7 +23,8 @@ PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject pc, SpikeEnqueue *e)
   PC_Spike *s = (PC_Spike *)((PC)pc)->data;
 
   PetscFunctionBegin;
-  if (!s->built || !s->numeric || s->refine.direct == PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->built || !s->numeric || s->refine.direct == PETSC_BOOL3_TRUE || s->gather.A)
+    PetscFunctionReturn(PETSC_SUCCESS);
   e->memtype    = s->band.k->memtype;
   e->n          = PCSpikeLocalRows_Private(s);
   e->run        = SpikeEnqueue_Spike;

@@ -30,9 +30,14 @@ typedef struct {
   Notes:
   All that takes `PCLU` takes these factors: `PCREDUNDANT`, coarse grids of `PCMG`, `PCFIELDSPLIT`, `PCBJACOBI`,
   `KSPMatSolve()`, and of SLEPc spectral transformations, by -st_pc_type lu -st_pc_factor_mat_solver_type spike.
-  `MatSolve()`, `MatSolveTranspose()`, `MatMatSolve()` and `MatMatSolveTranspose()` work; `MatGetInertia()` is not
-  there. `MatSpikeGetPC()` gives the preconditioner inside, whose setters may be called before the symbolic
-  factorization.
+  `MatSolve()`, `MatSolveTranspose()`, `MatMatSolve()` and `MatMatSolveTranspose()` work. `MatSpikeGetPC()` gives the
+  preconditioner inside, whose setters may be called before the symbolic factorization.
+
+  `MatGetInertia()` is there for Hermitian matrices, for `PCLU` and `PCCHOLESKY`. It does not ask the factors: an
+  elimination of its own, on the host, with row exchanges, takes the signs of all leading determinants, one rank after
+  the other. Eigenvalues that are zero to rounding are counted as zero. It needs half-bandwidths up to 4096, in the
+  order of the rows of the matrix or, on one rank, in that of the band; a border, or corners of a periodic band, count
+  for the half-bandwidth.
 
   Orderings of `PCFactorSetMatOrderingType()` are not looked at: -pc_spike_mat_ordering_type is the option.
   `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()` and `PCFactorSetShiftAmount()` are handed on, as fractions of the
@@ -263,6 +268,13 @@ static PetscErrorCode MatView_Spike(Mat F, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatGetInertia_Spike(Mat F, PetscInt *nneg, PetscInt *nzero, PetscInt *npos)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSpikeGetInertia_Private(((MatSpike *)F->data)->pc, nneg, nzero, npos));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatFactorGetSolverType_Spike(Mat F, MatSolverType *type)
 {
   PetscFunctionBegin;
@@ -336,6 +348,7 @@ static PetscErrorCode MatGetFactor_Spike(Mat A, MatFactorType ftype, Mat *F)
   B->ops->destroy           = MatDestroy_Spike;
   B->ops->view              = MatView_Spike;
   B->ops->getinfo           = MatGetInfo_Spike;
+  B->ops->getinertia        = MatGetInertia_Spike;
   B->ops->solve             = MatSolve_Spike;
   B->ops->matsolve          = MatMatSolve_Spike;
   B->ops->solvetranspose    = MatSolveTranspose_Spike;

@@ -11,6 +11,7 @@
 #include "common/fault.h"
 #include "spikeborder.h"
 #include "spikelines.h"
+#include "spikegather.h"
 #include "spikerefine.h"
 
 #define SPIKE_MAT_APPLY_BATCH 16
@@ -198,6 +199,7 @@ typedef struct {
   PCSpikeBatch      batch;
   PCSpikeBorder     border;
   PCSpikeRefinement refine;
+  PCSpikeGather     gather;
 } PC_Spike;
 
 /*
@@ -244,6 +246,7 @@ static inline PetscBool PCSpikeCuts_Private(const PC_Spike *s, const PetscInt ke
 PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
 PETSC_INTERN PetscErrorCode PCSetUp_Spike(PC);
 PETSC_INTERN PetscErrorCode PCReset_Spike(PC);
+PETSC_INTERN PetscErrorCode PCSpikeReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSetFromOptions_Spike(PC, PetscOptionItems);
 PETSC_INTERN PetscErrorCode PCView_Spike(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeGetInfo_Spike(PC, PCSpikeInfo *);
@@ -283,6 +286,7 @@ PETSC_INTERN PetscReal      PCSpikeSegmentsBytes_Private(PC);
 
 /* spikefactor.c: MATSOLVERSPIKE */
 PETSC_INTERN PetscErrorCode MatSolverSpikeRegister(void);
+PETSC_INTERN PetscErrorCode PCSpikeGetInertia_Private(PC, PetscInt *, PetscInt *, PetscInt *); /* spikeinertia.c */
 
 /* spikeenqueue.c */
 PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject, SpikeEnqueue *);
@@ -367,6 +371,7 @@ PETSC_INTERN PetscErrorCode PCSpikeMatchingReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeComposeMatchingMethods_Private(PC, PetscBool);
 
 /* spikecholesky.c: L D L^H in place of L U */
+PETSC_INTERN PetscErrorCode PCSpikeTestHermitian_Private(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeCholeskyBegin_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeCholeskyCheck_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeCholeskyChoose_Private(PC);

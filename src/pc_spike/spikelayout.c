@@ -20,7 +20,7 @@ static PetscErrorCode SpikeCreatePlaced_Private(PC pc, PetscInt n, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSpikeGetOrdering_Spike(PC pc, IS *rows, IS *columns, IS *border, IS *starts)
+static PetscErrorCode SpikeGetOrdering_Private(PC pc, IS *rows, IS *columns, IS *border, IS *starts)
 {
   PC_Spike      *s    = (PC_Spike *)pc->data;
   MPI_Comm       comm = PetscObjectComm((PetscObject)pc);
@@ -47,6 +47,19 @@ static PetscErrorCode PCSpikeGetOrdering_Spike(PC pc, IS *rows, IS *columns, IS 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCSpikeGetOrdering_Spike(PC pc, IS *rows, IS *columns, IS *border, IS *starts)
+{
+  PetscBool      entered;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  entered = PCSpikeGatherEnter_Private(pc);
+  ierr    = SpikeGetOrdering_Private(pc, rows, columns, border, starts);
+  PCSpikeGatherLeave_Private(pc, entered);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   PCSpikeGetOrdering - Which rows and columns of the matrix stand where in the band of the last setup, and where its
   partitions begin
@@ -68,6 +81,9 @@ static PetscErrorCode PCSpikeGetOrdering_Spike(PC pc, IS *rows, IS *columns, IS 
   Each rank has its own part of the index sets, in global numbers; they are the caller's, who destroys them. Places are
   those among all rows of the rank: `MatPermute()` with `rows` and `columns` shows the band. The rows of a border keep
   places there, where the band has a diagonal entry alone.
+
+  Where a rank owns fewer rows than the half-bandwidth, rows of neighbouring ranks are factored on one of them, which
+  has their part of the index sets.
 
   Rows and columns differ where rows are permuted for large entries on the diagonal (`PCSpikeSetMatchingType()`). The
   scales are not among the results.

@@ -425,7 +425,7 @@ PetscErrorCode PCSpikeMatchingLargest_Private(PC pc, PetscReal *largest)
 {
   PC_Spike              *s = (PC_Spike *)pc->data;
   const PCSpikeMatching *m = &s->matching;
-  Mat                    A = s->border.T ? s->border.T : PCSpikeRefineMatrix_Private(pc);
+  Mat                    A = s->border.T ? s->border.T : s->gather.A ? s->gather.A : PCSpikeRefineMatrix_Private(pc);
   SpikeCSR               parts[2];
   PetscInt               nparts;
 

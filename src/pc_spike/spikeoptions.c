@@ -447,7 +447,7 @@ static PetscErrorCode PCSpikeGetBandwidth_Spike(PC pc, PetscInt *kl, PetscInt *k
   Level: intermediate
 
   Notes:
-  Both must be below the number of rows of the matrix. The share of sum |a_ij| that is dropped is in the view and in
+  Of a matrix with fewer rows they are those of all of it. The share of sum |a_ij| that is dropped is in the view and in
   `PCSpikeInfo`.
 
   The band is that of the natural ordering, unless `PCFactorSetMatOrderingType()` names one. Corners of periodic

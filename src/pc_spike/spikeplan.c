@@ -4,19 +4,18 @@
 
 /*
   Rows of this rank in np partitions, balanced to within one row where no cuts are near; neighbours are the nearest
-  ranks that own rows. What is refused is refused on all ranks, from numbers that all of them know (the ownership
-  ranges) or from one reduction. The matrix comes in pieces, or with nparts 0 by diagonals.
+  ranks that own rows. Where one of these has fewer than a half-bandwidth, all ranks know it by the ownership ranges,
+  and ask for other ones (spikegather.c). The matrix comes in pieces, or with nparts 0 by diagonals.
 */
 PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[], const SpikeDIA *dia)
 {
   PC_Spike       *s    = (PC_Spike *)pc->data;
   SpikeBand      *b    = &s->band;
   MPI_Comm        comm = PetscObjectComm((PetscObject)pc);
-  const char     *pre  = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   const PetscInt *range, K = PetscMax(b->kl, b->ku);
   PetscMPIInt     size, rank;
   PetscInt        np, owners = 0;
-  PetscBool       full = PETSC_FALSE, open = PETSC_FALSE, couples, agreed;
+  PetscBool       few = PETSC_FALSE, full = PETSC_FALSE, open = PETSC_FALSE, couples, agreed;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
@@ -59,14 +58,11 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   s->ex.across = (PetscBool)(couples && owners > 1);
   /* owners > 1 is the same on all ranks, and one owner needs no other */
   b->coupled = (PetscBool)(couples && (owners > 1 || np > 1));
-  for (PetscMPIInt r = 0; r < size; r++) {
-    const PetscInt n = range[r + 1] - range[r];
-
-    PetscCheck(!n || !s->ex.across || n >= K, comm, PETSC_ERR_ARG_SIZ,
-               "Rank %d owns %" PetscInt_FMT " rows, fewer than the half-bandwidth %" PetscInt_FMT
-               ": use fewer ranks (PCTELESCOPE, PCREDUNDANT), a smaller -%spc_spike_bandwidth, or -%spc_spike_type "
-               "block",
-               r, n, K, pre, pre);
+  for (PetscMPIInt r = 0; r < size; r++)
+    if (range[r + 1] > range[r] && range[r + 1] - range[r] < K) few = PETSC_TRUE;
+  if (few && s->ex.across) {
+    PetscCall(PCSpikeGatherAsk_Private(pc, K + (s->border.T ? s->border.m : 0)));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!b->n) { /* nothing to do and nobody to talk to */
     np         = 1;

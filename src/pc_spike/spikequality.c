@@ -137,11 +137,13 @@ static PetscErrorCode PCSpikeGrowth_Private(PC pc, PetscReal *growth)
   if (both[1] > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->matching.active) PetscCall(PCSpikeMatchingLargest_Private(pc, &a));
   else {
-    if (s->border.across) PetscCall(MatCreateVecs(A, NULL, &v)); /* a rank may have no rows beside a border */
+    const PetscBool other = (PetscBool)(s->border.across || (s->border.T && s->gather.A)); /* than rows of Pmat */
+
+    if (other) PetscCall(MatCreateVecs(A, NULL, &v));
     else v = s->refine.r;
     PetscCall(MatGetRowMaxAbs(A, v, NULL));
     PetscCall(VecNorm(v, NORM_INFINITY, &a));
-    if (s->border.across) PetscCall(VecDestroy(&v));
+    if (other) PetscCall(VecDestroy(&v));
   }
   if (a > 0.0) *growth = both[0] / a;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -15,11 +15,12 @@
   three vectors are measured by their largest elements.
 */
 
-/* A: Pmat, or its copy where that was converted, which has all products */
+/* A: Pmat, or its copy where that was converted, which has all products; not the rows on other ranks */
 Mat PCSpikeRefineMatrix_Private(PC pc)
 {
   const PC_Spike *s = (const PC_Spike *)pc->data;
 
+  if (s->gather.A) return s->gather.pmat ? s->gather.pmat : pc->pmat;
   return s->aij ? s->aij : pc->pmat;
 }
 
@@ -44,6 +45,7 @@ PetscErrorCode PCSpikeRefineBegin_Private(PC pc)
   PetscFunctionBegin;
   s->refine.measured     = PETSC_FALSE;
   s->refine.stands       = 0;
+  s->refine.residual     = 0.0;
   s->info.solves         = 0;
   s->info.refinements    = 0;
   s->info.unsolved       = 0;
@@ -128,6 +130,7 @@ static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b
   if (PetscIsInfOrNanReal(xnorm) || PetscIsInfOrNanReal(rnorm)) *eta = PETSC_MAX_REAL;
   else if (rnorm == 0.0) *eta = 0.0;
   else *eta = scale > 0.0 ? (rnorm / scale) / (norm * (xnorm / scale) + most / scale) : PETSC_MAX_REAL;
+  ((PC_Spike *)pc->data)->refine.looked = most > 0.0 ? rnorm / most : rnorm > 0.0 ? PETSC_MAX_REAL : 0.0;
   *wants = (PetscBool)(*eta > tol || (rnorm > 100 * tol * most && *eta > 16 * PETSC_MACHINE_EPSILON));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -211,7 +214,8 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
   if (!bsame) PetscCall(VecCopy(b, bw = f->b));
   if (!xsame) PetscCall(VecCopy(x, xw = f->x));
   PetscCall(PCSpikeBackwardError_Private(pc, trans, bw, xw, f->r, &bnorm, &before, &wants));
-  *eta = before;
+  *eta        = before;
+  f->residual = f->looked;
   if (before == PETSC_MAX_REAL) {
     PetscCall(PCSpikeIsNumeric_Private(pc, &numeric));
     if (!numeric || PetscIsInfOrNanReal(bnorm)) *eta = -1.0;
@@ -234,15 +238,18 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
         PetscCall(VecCopy(f->d, xw));
         k++;
       }
-      *eta  = now;
-      wants = more;
+      *eta        = now;
+      f->residual = f->looked;
+      wants       = more;
       break;
     }
   }
   if (k && !xsame) PetscCall(VecCopy(xw, x));
   s->info.refinements += k;
-  PetscCall(PetscInfo(pc, "Backward error %g after %" PetscInt_FMT " steps of refinement%s\n", (double)*eta, k,
-                      *eta > tol ? ": above the tolerance" : ""));
+  PetscCall(PetscInfo(pc,
+                      "Backward error %g, residual %g of the right-hand side, after %" PetscInt_FMT
+                      " steps of refinement%s\n",
+                      (double)*eta, (double)f->residual, k, *eta > tol ? ": above the tolerance" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -389,18 +396,16 @@ PetscErrorCode PCSpikeRefineWhole_Private(PC pc)
 }
 
 /*
-  KSPSolve() is about to begin, by KSPPREONLY or not, part of another solver (it is printed indented) or not. Boosted
+  A solve is about to begin, by KSPPREONLY or not, part of another solver (it is printed indented) or not. Boosted
   pivots without a check, and without a shift type that was set, are refused
 */
-static PetscErrorCode PCPreSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
+PetscErrorCode PCSpikeSolveBegins_Private(PC pc, KSP ksp)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
   PetscBool restored, once, checks, numeric = PETSC_FALSE;
   PetscInt  inside;
 
   PetscFunctionBegin;
-  (void)b;
-  (void)x;
   PetscCall(PCSpikeRefineRestore_Private(pc, &restored));
   if (restored) ksp->reason = KSP_CONVERGED_ITERATING;
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, &once));
@@ -416,13 +421,30 @@ static PetscErrorCode PCPreSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PCSpikeSolveEnds_Private(PC pc)
+{
+  PetscFunctionBegin;
+  ((PC_Spike *)pc->data)->refine.armed = ((PC_Spike *)pc->data)->refine.solving = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPreSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  (void)b;
+  (void)x;
+  PetscCall(PCSpikeUnwatch_Private(pc));
+  PetscCall(PCSpikeSolveBegins_Private(pc, ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCPostSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
 {
   PetscFunctionBegin;
   (void)ksp;
   (void)b;
   (void)x;
-  ((PC_Spike *)pc->data)->refine.armed = ((PC_Spike *)pc->data)->refine.solving = PETSC_FALSE;
+  PetscCall(PCSpikeSolveEnds_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -441,6 +463,12 @@ PetscErrorCode PCSpikeRefineView_Private(PC pc, const PCSpikeInfo *info, PetscVi
                                    "  as a direct solver: solves %" PetscInt_FMT ", steps of refinement %" PetscInt_FMT
                                    ", backward error of the last %.1e\n",
                                    info->solves, info->refinements, (double)info->backward_error));
+  if (s->refine.residual > 100 * PCSpikeRefineTolerance_Private(s))
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer,
+                             "  residual of the last %.1e of its right-hand side: the matrix is badly scaled, or "
+                             "ill-conditioned, and the solution large\n",
+                             (double)s->refine.residual));
   if (info->unsolved)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  solves with a backward error above %g: %" PetscInt_FMT "\n",
                                      (double)PCSpikeRefineTolerance_Private(s), info->unsolved));
@@ -463,7 +491,9 @@ PetscErrorCode PCSpikeRefineInitialize_Private(PC pc)
   s->refine.max      = PETSC_DECIDE;
   s->refine.tol      = (PetscReal)PETSC_DECIDE;
   s->refine.estimate = PETSC_TRUE;
-  pc->ops->presolve  = PCPreSolve_Spike;
-  pc->ops->postsolve = PCPostSolve_Spike;
+
+  pc->ops->presolve      = PCPreSolve_Spike;
+  pc->ops->postsolve     = PCPostSolve_Spike;
+  pc->ops->setuponblocks = PCSetUpOnBlocks_Spike;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

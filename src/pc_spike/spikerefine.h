@@ -13,9 +13,11 @@ typedef struct {
 
   PetscReal norm;     /* infinity norm of Pmat at its last setup                                               */
   PetscBool armed;    /* inside of a solve by KSPPREONLY that is no part of another solver                     */
-  PetscBool solving;  /* inside of KSPSolve()                                                                   */
+  PetscBool solving;  /* inside of KSPSolve(), or of KSPMatSolve() by KSPPREONLY                              */
   PetscBool measured; /* info.inverse_error and info.growth are those of the present factors                   */
-  PetscInt  stands;   /* of info.unsolved, those whose results MATSOLVERSPIKE hands out                        */
+  PetscReal residual; /* ||b - A x|| / ||b|| of the last solve, and of the last look                         */
+  PetscReal looked;
+  PetscInt  stands; /* of info.unsolved, those whose results MATSOLVERSPIKE hands out                        */
 
   /* work vectors of the type that Pmat has; x and b for vectors of another type and for estimates; probe: random */
   Vec r, d, x, b, probe;
@@ -32,6 +34,13 @@ PETSC_INTERN PetscErrorCode PCSpikeRefineStands_Private(PC, PetscBool *stands);
 PETSC_INTERN PetscErrorCode PCSpikeRefineWhole_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineVec_Private(PC, PetscBool trans, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode PCSpikeRefineMat_Private(PC, PetscBool trans, Mat B, Mat X);
+
+PETSC_INTERN PetscErrorCode PCSpikeSolveBegins_Private(PC, KSP);
+PETSC_INTERN PetscErrorCode PCSpikeSolveEnds_Private(PC);
+
+/* spikematsolve.c: KSPMatSolve() by KSPPREONLY */
+PETSC_INTERN PetscErrorCode PCSetUpOnBlocks_Spike(PC);
+PETSC_INTERN PetscErrorCode PCSpikeUnwatch_Private(PC);
 
 /* spikerefineoptions.c */
 PETSC_INTERN PetscErrorCode PCSpikeRefineSetFromOptions_Private(PC, PetscOptionItems);

@@ -42,13 +42,18 @@ static PetscErrorCode PCSpikeGetDirect_Spike(PC pc, PetscBool3 *direct)
   have the number of solves, of steps, and the backward error of the last solve. A check costs a product with the matrix
   and three norms in one reduction.
 
+  A small backward error does not mean a small residual: where the solution is large, as of a matrix that is badly
+  scaled or ill-conditioned, ||b - A x|| may be above ||b||. Such a solve converges, as that of any direct solver; the
+  view and -info tell the residual.
+
   Where the backward error stays above the tolerance, the solve fails: `KSPSolve()` ends with `KSP_DIVERGED_PC_FAILED`,
   the view and -info say why. The next solve is free again. With a shift type that was set
   (`PCFactorSetShiftType()`) boosted pivots are no failure.
 
   By default these are solves by `KSPPREONLY` that are no part of another solver: an inner solver, also that of a
-  `SNES`, is corrected by the outer one, and `KSPMatSolve()` and `PCApply()` give what the factors give. With
-  `PETSC_BOOL3_TRUE` each application is checked, also those of `PCMatApply()` and `KSPMatSolve()`. Zero pivots are
+  `SNES`, is corrected by the outer one, and `PCApply()` and `PCMatApply()` give what the factors give. `KSPMatSolve()`
+  by `KSPPREONLY` is known by its log event: where PETSc has no logging, or four log handlers run, it
+  gives what the factors give. With `PETSC_BOOL3_TRUE` each application is checked. Zero pivots are
   then boosted to the square root of the rounding of the factors, the least change that refinement corrects, unless
   `PCFactorSetShiftAmount()` was called. A setup whose factors may be inexact (several partitions whose spikes are not
   small, boosted pivots, factors in a lower precision) is tried with random values, and fails where they are not solved.

@@ -20,7 +20,8 @@ static const char citation[] = "@techreport{LiSeidlNegrut2012,\n"
                                "  year    = {2006}\n"
                                "}\n";
 
-PetscErrorCode PCReset_Spike(PC pc)
+/* All but Pmat on other ranks */
+PetscErrorCode PCSpikeReset_Private(PC pc)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
 
@@ -59,6 +60,14 @@ PetscErrorCode PCReset_Spike(PC pc)
   s->built                = PETSC_FALSE;
   s->factored             = PETSC_FALSE;
   s->numeric              = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCReset_Spike(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSpikeReset_Private(pc));
+  PetscCall(PCSpikeGatherReset_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,6 +205,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     if (s->wide) s->diagonals = PETSC_FALSE;
     if (s->diagonals) {
       PetscCall(PCSpikePlan_Private(pc, 0, NULL, dia));
+      if (s->gather.again) PetscFunctionReturn(PETSC_SUCCESS);
       PetscCall(PCSpikeDIAFindSystems_Private(pc, dia));
     }
   }
@@ -212,9 +222,10 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     PetscCall(PCSpikeGetCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikeExpectFalloff_Private(pc, B->rmap->n, PETSC_FALSE, nparts, parts));
     PetscCall(PCSpikePlan_Private(pc, nparts, parts, NULL));
-    PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
+    if (!s->gather.again) PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
     PetscCall(PCSpikeRestoreCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(MatDestroy(&s->matching.B)); /* fills go by permutation and scales */
+    if (s->gather.again) PetscFunctionReturn(PETSC_SUCCESS);
     if (s->matching.active && s->colmap) PetscCall(PCSpikePlaces_Private(pc, *A));
     s->diagonals = (PetscBool)(dia && !s->info.reordered && !s->matching.active && !s->border.T && !s->cyclic.found &&
                                dia->k->memtype == s->band.k->memtype);
@@ -274,14 +285,14 @@ static PetscErrorCode PCSpikeRestart_Private(PC pc)
 
   PetscFunctionBegin;
   s->aij = NULL;
-  PetscCall(PCReset_Spike(pc));
+  PetscCall(PCSpikeReset_Private(pc));
   s->aij = keep;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   All that stays while the pattern does. *fits: false on all ranks where one cannot hold its band; *again: the other way
-  of a matching may
+  of a matching may, or rows have to be gathered first
 */
 static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits, PetscBool *again)
 {
@@ -294,6 +305,9 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits, Pe
   s->limit = s->maxband >= 0 ? s->maxband : PETSC_INT_MAX;
   for (;;) {
     PetscCall(PCSpikeChoose_Private(pc, A));
+    *again = s->gather.again;
+    *fits  = (PetscBool) !*again;
+    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeFits_Private(pc, &needed, &memory, fits));
     if (*fits) break;
     PetscCall(PCSpikeNarrow_Private(pc, needed, memory, &narrower));
@@ -437,7 +451,7 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     if (s->matching.trying && s->aij) { /* of the same values */
       PetscCall(PCSpikeRestart_Private(pc));
       *A = s->aij;
-    } else PetscCall(PCReset_Spike(pc));
+    } else PetscCall(PCSpikeReset_Private(pc));
     bad[0] = pc->pmat->rmap->n != pc->pmat->cmap->n;
     PetscCallMPI(MPIU_Allreduce(&bad[0], &bad[1], 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
     PetscCheck(!bad[1], PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
@@ -569,20 +583,26 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     PetscCall(PCSpikeJudge_Private(pc, pc->pmat, &st, &pivots));
     PetscCall(PCSpikeBorderJudge_Private(pc));
     if (s->band.full) PetscCall(PCSpikeBytes_Private(pc)); /* PC_SPIKE_AUTO may have decided after that */
-    PetscCall(PCSpikeRefineVerify_Private(pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCSetUp_Spike(PC pc)
 {
-  PetscBool again;
+  PetscBool      first = PETSC_TRUE, again, entered;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(citation, &cite));
   do {
-    PetscCall(PCSpikeSetUp_Private(pc, &again));
+    PetscCall(PCSpikeGatherBegin_Private(pc, first));
+    entered = PCSpikeGatherEnter_Private(pc);
+    ierr    = PCSpikeSetUp_Private(pc, &again);
+    PCSpikeGatherLeave_Private(pc, entered);
+    PetscCall(ierr);
     if (again) ((PC_Spike *)pc->data)->built = PETSC_FALSE; /* what there is goes when the next one begins */
+    first = PETSC_FALSE;
   } while (again);
+  PetscCall(PCSpikeRefineVerify_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -222,6 +222,7 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  %" PetscInt_FMT " partitions chosen to begin where nothing couples two rows\n",
                                      info->cuts));
+  PetscCall(PCSpikeGatherView_Private(pc, viewer));
   PetscCall(PCSpikeViewFewer_Private(pc, viewer));
   PetscCall(PCSpikeViewSystems_Private(pc, info, viewer));
   PetscCall(PCSpikeBatchView_Private(pc, info, viewer));
