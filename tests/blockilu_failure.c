@@ -2,37 +2,16 @@
 static char help[] = "PCBLOCKILU: zero pivots, values that cannot be, input that does not fit, options; an apply after "
                      "a failure does no harm.\n\n";
 
+#include "catch.h"
 #include "blockilucase.h"
 #include "viewtext.h"
-
-/* The first error of a call, in place of a message */
-static struct {
-  PetscErrorCode code;
-  char           text[1024];
-} caught;
-
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n,
-                            PetscErrorType p, const char *mess, PetscCtx ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)func;
-  (void)file;
-  (void)ctx;
-  if (p == PETSC_ERROR_INITIAL) {
-    caught.code = n;
-    (void)PetscStrncpy(caught.text, mess ? mess : "", sizeof(caught.text));
-  }
-  return n;
-}
 
 /* The call fails on all ranks with this code, and a text with this in it */
 #define EXPECT(call, expected, part, where) \
   do { \
     PetscBool found = PETSC_FALSE; \
     char     *at; \
-    caught.code    = PETSC_SUCCESS; \
-    caught.text[0] = 0; \
+    memset(&caught, 0, sizeof(caught)); \
     PetscCall(PetscPushErrorHandler(Catch, NULL)); \
     (void)(call); \
     PetscCall(PetscPopErrorHandler()); \

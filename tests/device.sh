@@ -54,7 +54,8 @@ for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do
   done
 done
 for k in spike_operator spike_tridiagonal; do
-  passes "$k, 20 multiprocessors" env LD_PRELOAD="$limits" SPIKE_DEVICE_MULTIPROCESSORS=20 "$bin/$k" -mat_type aijcusparse
+  passes "$k, 20 multiprocessors" env LD_PRELOAD="$limits" SPIKE_DEVICE_MULTIPROCESSORS=20 "$bin/$k" \
+    -mat_type aijcusparse
 done
 passes "allocations that fail" env LD_PRELOAD="$limits" "$bin/memory" -device -mat_type aijcusparse \
   -dia_type diacuda -malloc_dump no

@@ -3,23 +3,9 @@ static char
   help[] = "PCSPIKE and PCBLOCKILU: options that a matrix cannot follow, errors that lose no memory, and what "
            "the view says.\n\n";
 
+#include "catch.h"
 #include "spiketest.h"
 #include "guard.h"
-
-/* The first error of a call, in place of a message */
-static char caught[1024];
-
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n,
-                            PetscErrorType p, const char *mess, PetscCtx ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)func;
-  (void)file;
-  (void)ctx;
-  if (p == PETSC_ERROR_INITIAL) (void)PetscStrncpy(caught, mess ? mess : "", sizeof(caught));
-  return n;
-}
 
 /* A band with kl = ku = width, whose diagonal is the given number; width 0: diagonal */
 static PetscErrorCode Band(PetscInt N, PetscInt width, PetscScalar diagonal, Mat *A)
@@ -71,13 +57,13 @@ static PetscErrorCode TestOrdering(void)
     PetscCall(Create(A, PCBLOCKILU, "-pc_blockilu_local_subdomains 2 -pc_blockilu_bs 2", &pc));
     PetscCall(PCFactorSetMatOrderingType(pc, orderings[k]));
     for (PetscInt again = 0; again < 2; again++) {
-      caught[0] = 0;
+      memset(&caught, 0, sizeof(caught));
       PetscCall(PetscPushErrorHandler(Catch, NULL));
       ierr = PCSetUp(pc);
       PetscCall(PetscPopErrorHandler());
-      PetscCall(PetscStrstr(caught, parts[k], &at));
+      PetscCall(PetscStrstr(caught.text, parts[k], &at));
       found = (PetscBool)(ierr && at);
-      PetscCall(SpikeTestCheck(found, "ordering %s: error %d: %s", orderings[k], (int)ierr, caught));
+      PetscCall(SpikeTestCheck(found, "ordering %s: error %d: %s", orderings[k], (int)ierr, caught.text));
     }
     PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
     PetscCall(PCApply(pc, b, x));

@@ -568,17 +568,6 @@ static PetscErrorCode TestShadow(PetscBool renewed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BadApply(PC pc, Vec x, Vec y)
-{
-  PetscInt *calls;
-
-  PetscFunctionBegin;
-  PetscCall(PCShellGetContext(pc, &calls));
-  PetscCall(VecCopy(x, y));
-  if (++*calls == 6) PetscCall(VecSet(y, PETSC_INFINITY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 typedef struct {
   PC       inner;
   PetscInt calls;
@@ -675,13 +664,10 @@ static PetscErrorCode TestDirect(PCType pctype, PetscInt s, PetscInt form)
 /* Numbers that are none, limits of iterations, errors of arguments: a reason, and the solver works again afterwards */
 static PetscErrorCode TestFailures(PetscInt form)
 {
-  Mat                A;
-  Vec                x, b;
-  KSP                ksp;
-  PC                 pc;
-  PetscInt           calls = 0, its;
-  PetscErrorCode     ierr;
-  KSPConvergedReason reason;
+  Mat            A;
+  Vec            x, b;
+  KSP            ksp;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MakeMatrix(140, PETSC_DECIDE, &A));
@@ -689,40 +675,14 @@ static PetscErrorCode TestFailures(PetscInt form)
   PetscCall(SpikeTestSetRandom(b, 37));
   PetscCall(KSPTestCreate(KSPIDRFUSED, PCSHELL, A, &ksp));
   PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCShellSetContext(pc, &calls));
-  PetscCall(PCShellSetApply(pc, BadApply));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "a preconditioner that returns infinity: %s",
-                           KSPConvergedReasons[reason]));
-  PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(SpikeTestCheck((PetscBool)(its <= 6), "it was seen after %" PetscInt_FMT " iterations only", its));
-  PetscCall(SpikeTestSolve(ksp, b, x, "after a failure"));
-  PetscCall(VecSet(b, PETSC_INFINITY));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "an infinite right-hand side: %s",
-                           KSPConvergedReasons[reason]));
-  PetscCall(VecSet(b, 0.0));
-  PetscCall(SpikeTestSolve(ksp, b, x, "zero right-hand side"));
-  PetscCall(SpikeTestSetRandom(b, 38));
+  PetscCall(KSPTestInfinity(ksp, b, x));
   for (PetscInt most = 0; most < 8; most += 3) {
     PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, most));
-    PetscCall(KSPSolve(ksp, b, x));
-    PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCall(KSPGetIterationNumber(ksp, &its));
-    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_ITS && its == most),
-                             "%" PetscInt_FMT " iterations: %s after %" PetscInt_FMT, most, KSPConvergedReasons[reason],
-                             its));
+    PetscCall(KSPTestEnds(ksp, b, x, KSP_DIVERGED_ITS, most, "a limit of iterations"));
   }
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ITS && its == 6),
-                           "no norm, 6 iterations: %s after %" PetscInt_FMT, KSPConvergedReasons[reason], its));
+  PetscCall(KSPTestEnds(ksp, b, x, KSP_CONVERGED_ITS, 6, "no norm"));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = KSPIDRSetS(ksp, 0);
   PetscCall(PetscPopErrorHandler());

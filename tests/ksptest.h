@@ -203,3 +203,55 @@ static inline PetscErrorCode KSPTestMonitor(KSP ksp, PetscInt it, PetscReal rnor
                            "difference of the true residual norm", "monitor"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Ends for this reason, after so many iterations unless they are negative */
+static inline PetscErrorCode KSPTestEnds(KSP ksp, Vec b, Vec x, KSPConvergedReason expected, PetscInt iterations,
+                                         const char where[])
+{
+  KSPConvergedReason reason;
+  PetscInt           its;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == expected && (iterations < 0 || its == iterations)),
+                           "%s: %s after %" PetscInt_FMT " iterations", where, KSPConvergedReasons[reason], its));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Infinity, the sixth time: the largest numbers, whose sums overflow with the sign of r.r */
+static inline PetscErrorCode KSPTestBadApply(PC pc, Vec x, Vec y)
+{
+  PetscInt *calls;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &calls));
+  PetscCall(VecCopy(x, y));
+  if (++*calls == 6) PetscCall(VecScale(y, PETSC_INFINITY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a KSP with a PCSHELL: numbers that are none give a reason, and the solver works again afterwards; b is random */
+static inline PetscErrorCode KSPTestInfinity(KSP ksp, Vec b, Vec x)
+{
+  static PetscInt calls; /* outlives this function, as the PC does */
+  PetscInt        its;
+  PC              pc;
+
+  PetscFunctionBegin;
+  calls = 0;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCShellSetContext(pc, &calls));
+  PetscCall(PCShellSetApply(pc, KSPTestBadApply));
+  PetscCall(KSPTestEnds(ksp, b, x, KSP_DIVERGED_NANORINF, -1, "a preconditioner that returns infinity"));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(SpikeTestCheck((PetscBool)(its <= 6), "it was seen after %" PetscInt_FMT " iterations only", its));
+  PetscCall(SpikeTestSolve(ksp, b, x, "after a failure"));
+  PetscCall(VecSet(b, PETSC_INFINITY));
+  PetscCall(KSPTestEnds(ksp, b, x, KSP_DIVERGED_NANORINF, -1, "an infinite right-hand side"));
+  PetscCall(VecSet(b, 0.0));
+  PetscCall(SpikeTestSolve(ksp, b, x, "zero right-hand side"));
+  PetscCall(SpikeTestSetRandom(b, 38));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -2,6 +2,7 @@
 /* mmio.c: the reader of tutorials/mmio.h: what it must read, what it must refuse and with which words */
 static char help[] = "Matrix Market files, right and wrong.\n\n";
 
+#include "catch.h"
 #include "spiketest.h"
 #include "../tutorials/mmio.h"
 #include "../tutorials/problems.h"
@@ -76,20 +77,6 @@ static const struct {
 #endif
 };
 
-static char caught[1024];
-
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n,
-                            PetscErrorType p, const char *mess, PetscCtx ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)fun;
-  (void)file;
-  (void)ctx;
-  if (p == PETSC_ERROR_INITIAL) (void)PetscStrncpy(caught, mess, sizeof(caught));
-  return n;
-}
-
 /* Errors are raised on all ranks: they can be caught on several */
 static PetscErrorCode LoadCatch(const char name[], Mat *A, PetscErrorCode *ierr)
 {
@@ -98,7 +85,7 @@ static PetscErrorCode LoadCatch(const char name[], Mat *A, PetscErrorCode *ierr)
 #endif
 
   PetscFunctionBegin;
-  caught[0] = 0;
+  memset(&caught, 0, sizeof(caught));
   PetscCall(PetscPushErrorHandler(Catch, NULL));
   *ierr = MatLoadFile(PETSC_COMM_WORLD, name, A);
   PetscCall(PetscPopErrorHandler());
@@ -212,11 +199,12 @@ int main(int argc, char **argv)
     PetscCall(WriteText(file, cases[k].text, strlen(cases[k].text)));
     PetscCall(LoadCatch(file, &A, &ierr));
     if (cases[k].error)
-      PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_READ && (rank || strstr(caught, cases[k].error))),
-                               "%s: error %d, \"%s\" is not in: %s", cases[k].name, (int)ierr, cases[k].error, caught));
+      PetscCall(
+        SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_READ && (rank || strstr(caught.text, cases[k].error))),
+                       "%s: error %d, \"%s\" is not in: %s", cases[k].name, (int)ierr, cases[k].error, caught.text));
     else {
       PetscCall(
-        SpikeTestCheck((PetscBool)(ierr == PETSC_SUCCESS), "%s: error %d: %s", cases[k].name, (int)ierr, caught));
+        SpikeTestCheck((PetscBool)(ierr == PETSC_SUCCESS), "%s: error %d: %s", cases[k].name, (int)ierr, caught.text));
       if (ierr) continue;
       PetscCall(CheckEntries(A, k));
       PetscCall(MatDestroy(&A));
@@ -228,8 +216,9 @@ int main(int argc, char **argv)
   PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_UNEXPECTED),
                            "a binary file with other integers: error %d", (int)ierr));
   PetscCall(LoadCatch("no/such/file.mtx", &A, &ierr));
-  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_OPEN && (rank || strstr(caught, "no/such/file.mtx"))),
-                           "no file: error %d: %s", (int)ierr, caught));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_OPEN && (rank || strstr(caught.text, "no/such/file.mtx"))),
+                   "no file: error %d: %s", (int)ierr, caught.text));
   PetscCall(LoadCatch(dir, &A, &ierr));
   PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_READ), "a folder: error %d", (int)ierr));
   PetscCall(CheckRoundTrip(dir));

@@ -137,8 +137,8 @@ for text, arch, wanted in (
 print("ok")
 END
   passes "python: requirements" "ok *$" "$python" "$work/requirements.py" "${PETSC_DIR:-}" "${PETSC_ARCH:-}" "$work/env"
-  refuses "python: no PETSc" 'no PETSc: .* neither a petsc4py .* pip install petsc petsc4py' env -u PETSC_DIR "$python" -c \
-    'import spikebuild as s; s.installed_petsc = s.petsc4py_petsc = lambda: None; s.build_library()'
+  refuses "python: no PETSc" 'no PETSc: .* neither a petsc4py .* pip install petsc petsc4py' env -u PETSC_DIR \
+    "$python" -c 'import spikebuild as s; s.installed_petsc = s.petsc4py_petsc = lambda: None; s.build_library()'
   refuses "python: wrong PETSc" 'cannot build with PETSC_DIR=/nowhere' env PETSC_DIR=/nowhere "$python" -c \
     'import spikebuild; spikebuild.build_library()'
 fi

@@ -5,6 +5,7 @@
 */
 #pragma once
 
+#include "catch.h"
 #include "viewtext.h"
 #include <petscspike.h>
 #include <math.h>
@@ -56,27 +57,6 @@ static inline PetscErrorCode Section(const char name[])
   ---- Errors that are expected
   -------------------------------------------------------------------------------------------
 */
-static struct {
-  PetscInt       count;
-  PetscErrorCode code;
-  char           text[2048];
-} caught; /* the first error of a call */
-
-static inline PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n,
-                                   PetscErrorType p, const char *mess, void *ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)func;
-  (void)file;
-  (void)ctx;
-  if (p == PETSC_ERROR_INITIAL && !caught.count++) {
-    caught.code = n;
-    snprintf(caught.text, sizeof(caught.text), "%s", mess ? mess : "");
-  }
-  return n;
-}
-
 /* ierr <- call, whatever it returns; caught says what was raised */
 #define CATCH(ierr, call) \
   do { \

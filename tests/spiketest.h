@@ -240,6 +240,37 @@ static inline PetscErrorCode SpikeTestResidual(Mat A, Vec b, Vec x, PetscReal *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  The larger of ||op(A) op(M^-1) b - b|| / (||b|| + anorm ||op(M^-1) b||), plain and transposed, of a random b; A is
+  that of the PC where it is NULL
+*/
+static inline PetscErrorCode SpikeTestInverse(PC pc, Mat A, PetscReal anorm, PetscReal *error)
+{
+  Vec       b, x, r;
+  PetscReal bnorm, xnorm, now;
+
+  PetscFunctionBegin;
+  if (!A) PetscCall(PCGetOperators(pc, NULL, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(SpikeTestSetRandom(b, 3));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  *error = 0.0;
+  for (PetscInt trans = 0; trans < 2; trans++) {
+    PetscCall(trans ? PCApplyTranspose(pc, b, x) : PCApply(pc, b, x));
+    PetscCall(trans ? MatMultTranspose(A, x, r) : MatMult(A, x, r));
+    PetscCall(VecAXPY(r, -1.0, b));
+    PetscCall(VecNorm(r, NORM_2, &now));
+    PetscCall(VecNorm(x, NORM_2, &xnorm));
+    if (bnorm > 0.0) now /= bnorm + anorm * xnorm;
+    *error = now > *error || PetscIsInfOrNanReal(now) ? now : *error;
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Solves and checks that KSP reports convergence and that it is true: ||b - A x|| <= 10 rtol ||b|| */
 static inline PetscErrorCode SpikeTestSolve(KSP ksp, Vec b, Vec x, const char where[])
 {

@@ -193,12 +193,8 @@ PetscErrorCode PCSpikeBatchFind_Private(PC pc, PetscBool alone, PetscInt nparts,
     if (s->batch.type == PC_SPIKE_BATCH_AUTO && b->n) {
       SpikeBatch t = {0};
 
-      t.nsys     = b->nbatch;
-      t.start    = b->batch;
-      t.kl       = b->kl;
-      t.ku       = b->ku;
-      t.pivoting = b->pivoting;
-      PetscCall((*b->k->batch->pays)(&t, &pays));
+      SpikeBatchShape(b, &t);
+      PetscCall(SpikeBatchPays(&t, &pays));
     }
     max[0] = crosses ? SPIKE_BATCH_CROSSES : pays ? SPIKE_BATCH_YES : SPIKE_BATCH_SLOWER;
     for (PetscInt q = 0; q < b->nbatch; q++) {

@@ -196,7 +196,7 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc4(ldb * (nrhs + 1), &rhs, ldx * (nrhs + 1), &x, ldx * (nrhs + 1), &y, ldx * (nrhs + 1), &z));
-  for (PetscCount i = 0; i < ldb * (nrhs + 1); i++) rhs[i] = (PetscScalar)Random();
+  for (PetscCount i = 0; i < ldb * (nrhs + 1); i++) rhs[i] = (PetscScalar)RandomWide();
   for (PetscInt w = 0; w < NSWEEPS; w++) {
     double    e      = 0;
     PetscBool extent = PETSC_TRUE;
@@ -493,7 +493,7 @@ static PetscErrorCode TestSubBlocks(const Ctx *c)
         for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(m - 1, j + kl); i++)
           Put(c, part.f, FactorAt(c, &part, i, j), Get(c, before.f, FactorAt(c, &before, lo + i, lo + j)));
       PetscCall(PetscMalloc3(m * 9, &rhs, m * 9, &x[0], m * 9, &x[1]));
-      for (PetscInt i = 0; i < m * 9; i++) rhs[i] = (PetscScalar)Random();
+      for (PetscInt i = 0; i < m * 9; i++) rhs[i] = (PetscScalar)RandomWide();
       for (PetscInt nrhs = 1; nrhs <= 9; nrhs += 4) {
         for (PetscInt w = 0; w < NSWEEPS; w++) {
           SweepFactors(c, w, SpikeBandPart(Factors(&before), lo, m), nrhs, rhs, m, x[0], m);
@@ -644,6 +644,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  seed = 20240607;
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Tests of the band kernels", NULL);
   PetscCall(PetscOptionsEList("-isa", "instruction set", NULL, isas, 4, isas[3], &isa, NULL));
   PetscOptionsEnd();

@@ -8,6 +8,7 @@
 #include "kernels/band/band.h"
 #include "kernels/band/host/ops.h"
 #include "kernels/common/host/half.h"
+#include "random.h"
 #include <float.h>
 
 /*
@@ -58,19 +59,7 @@ static inline void Diagnose(const char *what, const Block *b, PetscInt nrhs, dou
                                               what, b->n, b->kl, b->ku, nrhs, value));
 }
 
-static unsigned long long seed = 20240607;
-/* uniform in [-1, 1), exact in single precision */
-static inline double Uniform(void)
-{
-  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
-
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  z ^= z >> 31;
-  return (double)(z >> 44) * 0x1p-19 - 1.0;
-}
-
-static inline Wide Random(void)
+static inline Wide RandomWide(void)
 {
 #if defined(PETSC_USE_COMPLEX)
   const double re = Uniform(), im = Uniform();
@@ -234,7 +223,7 @@ static inline PetscErrorCode RandomBand(const Ctx *c, PetscInt n, PetscInt kl, P
   PetscCall(PetscCalloc2(n, &row, n, &col));
   for (PetscInt j = 0; j < n; j++) {
     for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) {
-      const Wide v = Rounded(c, Random());
+      const Wide v = Rounded(c, RandomWide());
 
       (*a)[At(&b, i, j)] = v;
       if (i != j) {

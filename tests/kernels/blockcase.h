@@ -8,6 +8,7 @@
 #include "kernels/band/host/host.h"
 #include "kernels/block/block.h"
 #include "../guard.h"
+#include "random.h"
 #include <math.h>
 
 static const PetscSpikePrecision precisions[] = {PETSC_SPIKE_PRECISION_DOUBLE, PETSC_SPIKE_PRECISION_SINGLE};
@@ -35,20 +36,7 @@ static inline void Report(const char what[])
   worst             = 0;
 }
 
-static unsigned long long seed = 1;
-
-/* uniform in [-1, 1), exact in single precision */
-static inline double Uniform(void)
-{
-  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
-
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  z ^= z >> 31;
-  return (double)(z >> 44) / 524288.0 - 1.0;
-}
-
-static inline SpikeDouble Random(void)
+static inline SpikeDouble RandomDouble(void)
 {
 #if defined(PETSC_USE_COMPLEX)
   const double re = Uniform();
@@ -153,7 +141,7 @@ static inline PetscErrorCode TallCreate(SpikeBlock *b, PetscSpikePrecision preci
   *ld = (rowmajor ? m : n) + pad;
   PetscCall(ArrayCreate(b, precision, (size_t)*ld * (rowmajor ? n : m), x));
   for (PetscInt j = 0; j < m; j++)
-    for (PetscInt i = 0; i < n; i++) Put(x, Index(rowmajor, i, j, *ld), Random());
+    for (PetscInt i = 0; i < n; i++) Put(x, Index(rowmajor, i, j, *ld), RandomDouble());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -246,7 +234,7 @@ static inline PetscErrorCode CaseCreate(SpikeBlock *b, PetscSpikePrecision preci
     PetscCall(TallCreate(b, precision, rowmajor, rows, m, pad, &t->ldx, &c->X));
     PetscCall(TallCreate(b, precision, rowmajor, t->n, m, 2 * pad, &t->ldy, &c->Y));
     PetscCall(ArrayCreate(b, precision, (size_t)c->S.bi[c->S.mb] * bs * bs, &c->A));
-    for (size_t i = 0; i < c->A.n; i++) Put(&c->A, i, Random());
+    for (size_t i = 0; i < c->A.n; i++) Put(&c->A, i, RandomDouble());
     PetscCall(ArrayUp(b, &c->A));
     PetscCall(
       (*b->k->matcreate)(b, bs, c->S.mb, c->S.nb, c->S.bi, c->S.bj, (PetscBool)(op != SPIKE_BLOCK_MULT), &c->mat));

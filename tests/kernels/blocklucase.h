@@ -60,7 +60,7 @@ static inline void MatrixValues(Matrix *A)
         for (PetscInt r = 0; r < bs; r++) {
           PetscScalar *a = &A->ba[((PetscCount)k * bs + c) * bs + r];
 
-          *a = (PetscScalar)Random();
+          *a = (PetscScalar)RandomDouble();
           if (A->bj[k] == i && (r + 1 + i % 2) % bs == c) *a += (PetscReal)(1.5 * bs * (A->bi[i + 1] - A->bi[i]));
         }
       }
@@ -428,7 +428,7 @@ static inline PetscErrorCode SolveCheck(SpikeBlock *b, SpikeBlockLU *lu, const F
   PetscCall(PetscMalloc1(n, &y));
   PetscCall(PetscMalloc1(n, &ref));
   for (PetscInt c = 0; c < nrhs; c++)
-    for (PetscInt i = 0; i < n; i++) rhs[c * ldb + i] = (PetscScalar)Random();
+    for (PetscInt i = 0; i < n; i++) rhs[c * ldb + i] = (PetscScalar)RandomDouble();
   PetscCall(Up(b, rhs, (size_t)ldb * nrhs * sizeof(PetscScalar), (void **)&db));
   PetscCall(Up(b, x, (size_t)ldx * nrhs * sizeof(PetscScalar), (void **)&dx));
   PetscCall((*b->k->lusolve)(lu, trans, nrhs, db, ldb, dx, ldx));

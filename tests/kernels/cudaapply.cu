@@ -11,6 +11,7 @@ static char help[] =
 #include "kernels/band/cuda/band.cuh"
 extern "C" {
 #include "kernels/band/host/ops.h"
+#include "random.h"
 }
 #include <vector>
 #include <algorithm>
@@ -82,29 +83,6 @@ static void Check(const Case *c, int topic, double error)
 }
 
 static int number = 0;
-
-static unsigned long long seed = 20240607;
-
-static double Uniform()
-{
-  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
-
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  z ^= z >> 31;
-  return (double)(z >> 44) * 0x1p-19 - 1.0;
-}
-
-static PetscScalar Random()
-{
-#if defined(PETSC_USE_COMPLEX)
-  const PetscReal re = (PetscReal)Uniform();
-
-  return PetscScalar(re, (PetscReal)Uniform());
-#else
-  return (PetscScalar)Uniform();
-#endif
-}
 
 static PetscScalar Entry(const Case *c, PetscInt i, PetscInt j)
 {
@@ -818,6 +796,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  seed = 20240607;
   if (cudaGetDeviceCount(&count) != cudaSuccess || !count) {
     printf("ok 1 - CUDA apply and tips # SKIP no GPU on this machine\n1..1\n");
     PetscCall(PetscFinalize());

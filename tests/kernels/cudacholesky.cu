@@ -6,6 +6,7 @@ static char help[] = "Factors, tips and reach of SpikeKernels_CUDA by Cholesky a
 
 #include "kernels/band/cuda/band.cuh"
 #include "devicearrays.cuh"
+#include "random.h"
 
 extern "C" const SpikeKernels SpikeKernels_CUDA;
 
@@ -31,17 +32,6 @@ struct Matrix {
   std::vector<PetscScalar> a;
   SpikeCSR                 csr;
 };
-
-static unsigned long long seed = 20260101;
-static double             Uniform(void)
-{
-  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
-
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  z ^= z >> 31;
-  return (double)(z >> 44) * 0x1p-19 - 1.0;
-}
 
 static void Call(PetscErrorCode ierr)
 {
@@ -290,6 +280,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  seed = 20260101;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-most", &most, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
   if (PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || cudaGetDeviceCount(&devices) != cudaSuccess ||

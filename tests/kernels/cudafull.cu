@@ -8,6 +8,7 @@ static char help[] = "Full SPIKE of SpikeKernels_CUDA against that of SpikeKerne
   -most <200>  largest half-bandwidth tested\n\n";
 
 #include "kernels/band/band.h"
+#include "random.h"
 #include <cfloat>
 #include <cmath>
 #include <cstring>
@@ -70,30 +71,6 @@ static void Check(const Case &c, int topic, double error)
            (int)c.active[0], (int)c.active[c.np], (int)c.nrhs, c.slow ? "slow" : "dominant",
            c.systems.size() ? ", systems" : "", error);
   if (!(error <= r.worst)) r.worst = error;
-}
-
-static unsigned long long seed = 20251124;
-
-/* in [-1, 1), exact in single precision */
-static double Uniform()
-{
-  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
-
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  z ^= z >> 31;
-  return (double)(z >> 44) * 0x1p-19 - 1.0;
-}
-
-static PetscScalar Random()
-{
-#if defined(PETSC_USE_COMPLEX)
-  const PetscReal re = (PetscReal)Uniform();
-
-  return PetscScalar(re, (PetscReal)Uniform());
-#else
-  return (PetscScalar)Uniform();
-#endif
 }
 
 /* max |x - y|, NaN where there is one */
@@ -675,6 +652,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  seed = 20251124;
   if (cudaGetDeviceCount(&count) != cudaSuccess || !count) {
     printf("ok 1 - CUDA full SPIKE # SKIP no GPU on this machine\n1..1\n");
     PetscCall(PetscFinalize());

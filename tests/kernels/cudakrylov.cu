@@ -7,6 +7,7 @@ static char help[] = "Krylov steps on the device against the host.\n\n";
 
 #include <petscdevice_cuda.h>
 #include "kernels/krylov/krylov.h"
+#include "random.h"
 
 #define GUARD 4
 #define PIECE 65536
@@ -18,18 +19,6 @@ static void Check(bool ok, const char step[], PetscInt n, const char what[])
   checks++;
   if (ok) return;
   if (++failures <= 20) printf("# %s, n %ld: %s\n", step, (long)n, what);
-}
-
-static PetscScalar Number(PetscInt seed, PetscInt i)
-{
-  const PetscReal a = (PetscReal)((seed * 7919 + i % 10007 * 104729 + 13) % 10007) / 5003.5 - 1.0,
-                  b = (PetscReal)((seed * 6007 + i % 10009 * 92821 + 5) % 10009) / 5004.5 - 1.0;
-
-#if PetscDefined(USE_COMPLEX)
-  return PetscCMPLX(a, b);
-#else
-  return a + 0.25 * b;
-#endif
 }
 
 /* offset: elements by which the vectors miss the alignment of pairs */

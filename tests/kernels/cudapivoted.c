@@ -8,6 +8,7 @@ static char help[] = "Bands with row exchanges on the device.\n\
   -kernels host : the host's table in place of the device's, which tests this program\n\n";
 
 #include "kernels/band/band.h"
+#include "random.h"
 #include <petscdevice.h>
 #include <math.h>
 
@@ -53,10 +54,8 @@ typedef struct {
   PetscScalar *a; /* entry (i, j) at i (kl + ku + 1) + j - i + kl */
 } Case;
 
-static PetscInt           ntests, nfailed, ncases[NTOPICS], nbad[NTOPICS];
-static double             worst[NTOPICS];
-static unsigned long long seed = 20261126;
-
+static PetscInt ntests, nfailed, ncases[NTOPICS], nbad[NTOPICS];
+static double   worst[NTOPICS];
 /* value: an error in units of its bound; NaN fails */
 static void Check(Topic t, double value, const Case *c, const char what[])
 {
@@ -66,27 +65,6 @@ static void Check(Topic t, double value, const Case *c, const char what[])
   if (nbad[t]++ < 5)
     printf("# %s: n %d, kl %d, ku %d, np %d, %s, %s: %g\n", topics[t], (int)c->n, (int)c->kl, (int)c->ku, (int)c->np,
            c->kind == SMALL ? "small" : "pairs", what, value);
-}
-
-static PetscReal Uniform(void)
-{
-  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
-
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  z ^= z >> 31;
-  return (PetscReal)((double)(z >> 44) / 524288.0 - 1.0);
-}
-
-static PetscScalar Random(void)
-{
-#if defined(PETSC_USE_COMPLEX)
-  const PetscReal re = Uniform();
-
-  return re + Uniform() * PETSC_i;
-#else
-  return Uniform();
-#endif
 }
 
 static PetscScalar *At(const Case *c, PetscInt i, PetscInt j)
@@ -526,6 +504,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  seed = 20261126;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-kernels", name, sizeof(name), NULL));
   PetscCall(PetscStrcmp(name, "host", &same));

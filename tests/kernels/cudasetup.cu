@@ -9,6 +9,7 @@ static char help[] = "Tests of SpikeKernels_CUDA: memory, fill and factor.\n\
 
 #include "kernels/band/cuda/band_tiles.cuh"
 #include "devicearrays.cuh"
+#include "random.h"
 #include <cfloat>
 #include <complex>
 
@@ -76,29 +77,6 @@ struct Problem {
   std::vector<PetscInt>    ai[2], aj[2], colmap;
   std::vector<PetscScalar> aa[2];
 };
-
-static unsigned long long seed = 20240607;
-/* uniform in [-1, 1), exact in single precision */
-static double Uniform(void)
-{
-  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
-
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  z ^= z >> 31;
-  return (double)(z >> 44) * 0x1p-19 - 1.0;
-}
-
-static PetscScalar Random(void)
-{
-#if defined(PETSC_USE_COMPLEX)
-  const double re = Uniform(), im = Uniform();
-
-  return PetscScalar(re, im);
-#else
-  return Uniform();
-#endif
-}
 
 static void Result(int topic, const Problem &pr, const char *what, double error, double bound)
 {
@@ -774,6 +752,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  seed = 20240607;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-most", &most, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-only", only, &two, NULL));
   if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {

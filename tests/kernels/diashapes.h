@@ -4,7 +4,8 @@
   cudadia.c, which set `kernels`
 */
 #include "kernels/dia/dia.h"
-#include "../guard.h"
+#include "tap.h"
+#include "random.h"
 
 #define MARGIN 71 /* not numbers around each vector */
 #define GHOSTS 90 /* columns of others on each side */
@@ -12,38 +13,6 @@
 #define TOL    ((PetscReal)(64 * PETSC_MACHINE_EPSILON))
 
 static const SpikeDIAKernels *kernels; /* under test */
-
-static PetscInt number = 0, failed = 0, checks = 0, failures = 0;
-
-static void Check(PetscBool ok, const char where[], const char what[])
-{
-  checks++;
-  if (ok) return;
-  if (++failures <= 20) printf("# %s: %s\n", where, what);
-}
-
-static void Report(const char what[])
-{
-  if (GuardDamage()) Check(PETSC_FALSE, what, "written outside of an array");
-  guard.damaged = 0;
-  if (failures || !checks) failed++;
-  printf("%s %d - %s # %" PetscInt_FMT " checks, %" PetscInt_FMT " failed\n", failures || !checks ? "not ok" : "ok",
-         (int)++number, what, checks, failures);
-  checks = failures = 0;
-}
-
-static PetscScalar Number(PetscInt seed, PetscInt i)
-{
-  const PetscInt64 k = i;
-  const PetscReal  a = (PetscReal)((seed * 7919 + k * 104729 + 13) % 10007) / 5003.5 - 1.0,
-                  b  = (PetscReal)((seed * 6007 + k * 92821 + 5) % 10009) / 5004.5 - 1.0;
-
-#if PetscDefined(USE_COMPLEX)
-  return PetscCMPLX(a, b);
-#else
-  return a + (PetscReal)0.25 * b;
-#endif
-}
 
 /* offsets beyond GHOSTS reach no column; low and high say whether there are ranks before and after */
 typedef struct {

@@ -7,40 +7,11 @@ static char help[] = "Products of the host backend of the fused Krylov methods a
 
 #include "kernels/krylov/krylov.h"
 #include "kernels/band/host/ops.h"
-#include "../guard.h"
+#include "tap.h"
+#include "random.h"
 
 /* not numbers around each vector: a place outside of the matrix whose factor is read shows, for its value is 0 */
 #define MARGIN 300
-
-static PetscInt number = 0, failed = 0, checks = 0, failures = 0;
-
-static void Check(PetscBool ok, const char where[], const char what[])
-{
-  checks++;
-  if (ok) return;
-  if (++failures <= 20) printf("# %s: %s\n", where, what);
-}
-
-static void Report(const char what[])
-{
-  if (failures || !checks) failed++;
-  printf("%s %d - %s # %" PetscInt_FMT " checks, %" PetscInt_FMT " failed\n", failures || !checks ? "not ok" : "ok",
-         (int)++number, what, checks, failures);
-  checks = failures = 0;
-}
-
-static PetscScalar Number(PetscInt seed, PetscInt i)
-{
-  const PetscInt64 k = i;
-  const PetscReal  a = (PetscReal)((seed * 7919 + k * 104729 + 13) % 10007) / 5003.5 - 1.0,
-                  b  = (PetscReal)((seed * 6007 + k * 92821 + 5) % 10009) / 5004.5 - 1.0;
-
-#if PetscDefined(USE_COMPLEX)
-  return PetscCMPLX(a, b);
-#else
-  return a + (PetscReal)0.25 * b;
-#endif
-}
 
 /* Offsets of the diagonals of a pattern, ascending; every `gap`-th entry is not there, where gap is not 0 */
 typedef struct {

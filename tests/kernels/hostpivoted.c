@@ -6,6 +6,7 @@ static char help[] = "Tests of the band kernels with row exchanges, of each inst
 
 #include "kernels/band/band.h"
 #include "kernels/band/host/ops.h"
+#include "random.h"
 
 #define GUARD 200 /* elements around arrays */
 #define EPS   ((double)PETSC_MACHINE_EPSILON)
@@ -32,36 +33,13 @@ static const char *const topics[] = {"solves: small backward errors",
                                      "values that are not numbers, or too large, are bad pivots",
                                      "nothing written outside of vectors"};
 
-static int                ntests, nfailed, ncases[NTOPICS], nbad[NTOPICS];
-static unsigned long long seed = 1;
-
+static int ntests, nfailed, ncases[NTOPICS], nbad[NTOPICS];
 /* value: an error in units of its bound; NaN fails */
 static void Check(Topic t, double value, PetscInt n, PetscInt kl, PetscInt ku, const char what[])
 {
   ncases[t]++;
   if (value <= 1) return;
   if (nbad[t]++ < 5) printf("# %s: n %d, kl %d, ku %d, %s: %g\n", topics[t], (int)n, (int)kl, (int)ku, what, value);
-}
-
-static PetscReal Uniform(void)
-{
-  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
-
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  z ^= z >> 31;
-  return (PetscReal)((double)(z >> 44) / 524288.0 - 1.0);
-}
-
-static PetscScalar Random(void)
-{
-#if defined(PETSC_USE_COMPLEX)
-  const PetscReal re = Uniform();
-
-  return re + Uniform() * PETSC_i;
-#else
-  return Uniform();
-#endif
 }
 
 /* A band, its factors, right-hand sides and solutions with NaN around them */

@@ -7,31 +7,12 @@ static char help[] = "Tridiagonal systems of the host backend against LAPACK's g
 
 #include "kernels/tridiagonal/tridiagonal.h"
 #include "kernels/band/host/ops.h"
-#include "../guard.h"
+#include "tap.h"
 #include "../tridiagonalcase.h"
 
 #define MAXSYS 40
 #define NRHS   5
 #define HOST   (&SpikeTridiagonalKernels_Host)
-
-static PetscInt number = 0, failed = 0, checks = 0, failures = 0;
-
-static void Check(PetscBool ok, const char where[], const char what[])
-{
-  checks++;
-  if (ok) return;
-  if (++failures <= 20) printf("# %s: %s\n", where, what);
-}
-
-static void Report(const char what[])
-{
-  if (GuardDamage()) Check(PETSC_FALSE, what, "written outside of an array");
-  guard.damaged = 0;
-  if (failures || !checks) failed++;
-  printf("%s %d - %s # %" PetscInt_FMT " checks, %" PetscInt_FMT " failed\n", failures || !checks ? "not ok" : "ok",
-         (int)++number, what, checks, failures);
-  checks = failures = 0;
-}
 
 /* An algorithm with its options */
 typedef struct {

@@ -7,6 +7,7 @@
 
 #include "kernels/band/host/host.h"
 #include "../guard.h"
+#include "random.h"
 #include <petscblaslapack.h>
 #include <math.h>
 
@@ -98,29 +99,6 @@ static inline void CheckAt(const Problem *P, PetscInt t, double value, int line)
   ---- Numbers
   -------------------------------------------------------------------------------------------------------------
 */
-static unsigned long long seed = 1;
-/* uniform in [-1, 1), exact in single precision */
-static inline PetscReal Uniform(void)
-{
-  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
-
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  z ^= z >> 31;
-  return (PetscReal)((double)(z >> 44) / 524288.0 - 1.0);
-}
-
-static inline PetscScalar Random(void)
-{
-#if defined(PETSC_USE_COMPLEX)
-  const PetscReal re = Uniform();
-
-  return re + Uniform() * PETSC_i;
-#else
-  return Uniform();
-#endif
-}
-
 static inline double MaxAbs(PetscInt n, const PetscScalar *x)
 {
   double m = 0;

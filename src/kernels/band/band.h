@@ -356,5 +356,11 @@ struct _n_SpikeKernels {
 PETSC_INTERN const SpikeKernels         SpikeKernels_Host, SpikeKernels_CUDA;
 PETSC_INTERN const SpikePeriodicKernels SpikePeriodicKernels_Host, SpikePeriodicKernels_CUDA;
 
+/* batch.c: of a band with nbatch > 0: the batch in its place, by s->k->batch; Shape fills what its caller gives */
+PETSC_INTERN void           SpikeBatchShape(const SpikeBand *, SpikeBatch *);
+PETSC_INTERN PetscErrorCode SpikeBatchCreateSystems(const SpikeBand *, SpikeBatch **);
+PETSC_INTERN PetscErrorCode SpikeBatchDestroySystems(SpikeBatch **);
+PETSC_INTERN PetscErrorCode SpikeBatchBytesSystems(const SpikeBand *, PetscReal *matrix, PetscReal *rest);
+
 /* backend.c: the backend for data of a memory type, NULL where the library has none */
 PETSC_INTERN const SpikeKernels *SpikeKernelsFind(PetscMemType);

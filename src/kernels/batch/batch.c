@@ -44,6 +44,19 @@ PetscErrorCode SpikeBatchPadded(const SpikeBatch *t, PetscInt lanes, PetscCount 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Padded rows cost what others do: at most a half of the rows */
+PetscErrorCode SpikeBatchPays(const SpikeBatch *t, PetscBool *pays)
+{
+  PetscCount rows;
+
+  PetscFunctionBegin;
+  *pays = (PetscBool)(t->nsys >= t->k->least && PetscMax(t->kl, t->ku) <= t->k->widest);
+  if (!*pays) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeBatchPadded(t, t->k->lanes, &rows));
+  *pays = (PetscBool)(2.0 * rows <= 3.0 * t->start[t->nsys]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SpikeBatchLayout(SpikeBatch *t, PetscInt lanes)
 {
   PetscFunctionBegin;

@@ -70,11 +70,8 @@ struct _n_SpikeBatchKernels {
   PetscMemType memtype;
   PetscBool    pivoting; /* has row exchanges */
 
-  /*
-    Whether the systems of a batch, of which create() has not been called yet, are solved in less time by a lane each
-    than as one band: a model of the time
-  */
-  PetscErrorCode (*pays)(const SpikeBatch *, PetscBool *);
+  /* of a group; of SpikeBatchPays(): systems below which, half-bandwidth above which one band is as fast */
+  PetscInt lanes, least, widest;
 
   /* Bytes that create() will allocate, or has: of the matrix, and of all the rest */
   PetscErrorCode (*bytes)(const SpikeBatch *, PetscReal *matrix, PetscReal *rest);
@@ -116,6 +113,12 @@ PETSC_INTERN const SpikeBatchKernels SpikeBatchKernels_Host, SpikeBatchKernels_C
 PETSC_INTERN PetscErrorCode SpikeBatchLayout(SpikeBatch *, PetscInt lanes);
 PETSC_INTERN PetscErrorCode SpikeBatchLayoutDestroy(SpikeBatch *);
 PETSC_INTERN PetscErrorCode SpikeBatchPadded(const SpikeBatch *, PetscInt lanes, PetscCount *rows);
+
+/*
+  Whether the systems of a batch, of which create() has not been called yet, are solved in less time by a lane each than
+  as one band: a model of the time
+*/
+PETSC_INTERN PetscErrorCode SpikeBatchPays(const SpikeBatch *, PetscBool *);
 
 static inline PetscInt SpikeBatchWidth(const SpikeBatch *t)
 {

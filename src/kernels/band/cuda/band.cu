@@ -102,7 +102,7 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   if (s->nsystems || s->nbatch) {
     PetscReal rest;
 
-    if (s->nbatch) PetscCall(SpikeBatchBytesSystems_CUDA(s, band, &rest));
+    if (s->nbatch) PetscCall(SpikeBatchBytesSystems(s, band, &rest));
     else PetscCall(SpikeTriBytesSystems_CUDA(s, band, &rest));
     *extra += rest - SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
   }
@@ -131,12 +131,11 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
   s->maxrhs = maxrhs;
   size      = SpikeRoom_Private(s, &h->t, h->gpu, &behind, &h->spikesize, &h->blocks);
   s->maxrhs = before;
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, (PetscCount)size, &room));
+  PetscCall(SpikeMalloc_CUDA((PetscCount)size, &room));
   if (s->coupled) {
     /* with full, what comes of them behind */
-    ierr = SpikeMalloc_CUDA(s, PETSC_TRUE,
-                            (s->full || s->dmerged ? 2 : 1) * (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku),
-                            &tips);
+    ierr = SpikeCalloc_CUDA((s->full || s->dmerged ? 2 : 1) * (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku),
+                            (cudaStream_t)s->stream, &tips);
     if (ierr) (void)cudaFree(room);
     PetscCall(ierr);
   }
@@ -169,6 +168,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   const PetscCount kl = s->kl, ku = s->ku;
   PetscInt        *active;
   SpikeCUDA       *h;
+  cudaStream_t     stream;
 
   PetscFunctionBegin;
   PetscCall(SpikeStream_Private(&s->stream));
@@ -177,43 +177,36 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   PetscCall(SpikeDeviceGet(&h->gpu));
   SpikeTilesShape_Private(s, &h->t);
   h->correctrows = h->t.steps;
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, np + 1, &h->dstart));
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, np + 1, &h->dactive));
+  stream         = (cudaStream_t)s->stream;
   PetscCall(PetscMalloc1(np + 1, &active));
   for (PetscInt q = 0; q <= np; q++) active[q] = s->active[q] ? 1 : 0;
-  PetscCallCUDA(
-    cudaMemcpyAsync(h->dstart, s->start, (np + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice, (cudaStream_t)s->stream));
-  PetscCallCUDA(
-    cudaMemcpyAsync(h->dactive, active, (np + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice, (cudaStream_t)s->stream));
-  PetscCallCUDA(cudaStreamSynchronize((cudaStream_t)s->stream));
+  PetscCall(SpikeMallocCopy_CUDA(np + 1, s->start, stream, &h->dstart));
+  PetscCall(SpikeMallocCopy_CUDA(np + 1, active, stream, &h->dactive));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(active));
-  PetscCall(PetscLogCpuToGpu(2.0 * (np + 1) * sizeof(PetscInt)));
   h->t.start  = h->dstart;
   h->t.active = h->dactive;
   if (s->nsystems) PetscCall(SpikeTriCreateSystems_CUDA(s));
-  else if (s->nbatch) PetscCall(SpikeBatchCreateSystems_CUDA(s));
+  else if (s->nbatch) PetscCall(SpikeBatchCreateSystems(s, &h->batch));
   else {
     h->elements = h->t.groups() * h->t.steps * h->t.stepsize;
-    PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE,
-                               (PetscCount)((h->elements + SPIKE_BAND_BEHIND) * SpikeElement_Private(s)),
-                               (char **)&s->band));
+    PetscCall(
+      SpikeMalloc_CUDA((PetscCount)((h->elements + SPIKE_BAND_BEHIND) * SpikeElement_Private(s)), (char **)&s->band));
     PetscCallCUDA(cudaMemsetAsync((char *)s->band + h->elements * SpikeElement_Private(s), 0,
-                                  SPIKE_BAND_BEHIND * SpikeElement_Private(s), (cudaStream_t)s->stream));
+                                  SPIKE_BAND_BEHIND * SpikeElement_Private(s), stream));
   }
   PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
   h->reportsize = SpikeReportBytes_CUDA(np, h->blocks);
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (PetscCount)h->reportsize, (char **)&h->report));
+  PetscCall(SpikeCalloc_CUDA((PetscCount)h->reportsize, stream, (char **)&h->report));
   PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&h->hostreport, h->reportsize)));
   h->window = (int *)((PetscReal *)(h->report + 1) + 2 * ((size_t)np + 1) * h->blocks);
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 2 * np + 1, &h->badvalue));
+  PetscCall(SpikeMalloc_CUDA(2 * np + 1, &h->badvalue));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
   if (s->coupled) {
-    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dB));
-    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * kl * kl, &s->dC));
-    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * kl * ku, &s->dVb));
-    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku * kl, &s->dWt));
-    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dR));
-    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku, &s->dpiv));
+    PetscCall(SpikeCalloc_CUDA((np + 1) * ku * ku, stream, &s->dB, &s->dR));
+    PetscCall(SpikeCalloc_CUDA((np + 1) * kl * kl, stream, &s->dC));
+    PetscCall(SpikeCalloc_CUDA((np + 1) * kl * ku, stream, &s->dVb, &s->dWt));
+    PetscCall(SpikeCalloc_CUDA((np + 1) * ku, stream, &s->dpiv));
   }
   if (SpikeBandExchanges(s)) PetscCall(SpikePivotedCreate_CUDA(s));
   else if (!s->nsystems && !s->nbatch) PetscCall(SpikeSweepPrepare_CUDA(s));
@@ -228,7 +221,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* nothing was made; a machine without a device comes here too */
   PetscCall(SpikeTriDestroySystems_CUDA(s));
   PetscCall(SpikePivotedDestroy_CUDA(s));
-  PetscCall(SpikeBatchDestroySystems_CUDA(s));
+  PetscCall(SpikeBatchDestroySystems(&h->batch));
   PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->room, h->report, h->badvalue, h->oldrow));
   PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
   PetscCall(SpikeFreeHost_CUDA(h->hostreport));
@@ -290,7 +283,7 @@ static PetscErrorCode SpikeEnd_CUDA(SpikeBand *s)
 static PetscErrorCode SpikeAlloc_CUDA(SpikeBand *s, size_t bytes, void **ptr)
 {
   PetscFunctionBegin;
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, (PetscCount)bytes, (char **)ptr));
+  PetscCall(SpikeMalloc_CUDA((PetscCount)bytes, (char **)ptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

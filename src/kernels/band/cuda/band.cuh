@@ -6,19 +6,6 @@
 #include "kernels/common/cuda/memory.cuh"
 #include "partitions.h"
 
-/* count elements of the device's memory, zeroed on request; NULL for none */
-template <typename X>
-static inline PetscErrorCode SpikeMalloc_CUDA(SpikeBand *s, PetscBool zero, PetscCount count, X **ptr)
-{
-  PetscFunctionBegin;
-  *ptr = NULL;
-  if (count > 0) {
-    PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X))));
-    if (zero) PetscCallCUDA(cudaMemsetAsync((void *)*ptr, 0, (size_t)count * sizeof(X), (cudaStream_t)s->stream));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Nobody waits for outcomes: those of a setup that ended with an error are not there any more */
 static inline void SpikeForget(SpikeCUDA *h)
 {
@@ -146,10 +133,7 @@ PETSC_INTERN PetscErrorCode SpikeTriSweepSystems_CUDA(SpikeBand *, PetscBool, Pe
                                                       PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode SpikeTriCorrectSystems_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt,
                                                         PetscScalar *, PetscCount);
-/* batch.cu: the same for a batch of systems; a batch as the functions of the table have it before there is one */
-PETSC_INTERN PetscErrorCode SpikeBatchCreateSystems_CUDA(SpikeBand *);
-PETSC_INTERN PetscErrorCode SpikeBatchDestroySystems_CUDA(SpikeBand *);
-PETSC_INTERN PetscErrorCode SpikeBatchBytesSystems_CUDA(const SpikeBand *, PetscReal *matrix, PetscReal *rest);
+/* batch.cu: the same for a batch of systems */
 PETSC_INTERN PetscErrorCode SpikeBatchFillSystems_CUDA(SpikeBand *, const SpikeFillCSR *, const PetscInt *);
 PETSC_INTERN PetscErrorCode SpikeBatchFillDiagonals_CUDA(SpikeBand *, const SpikeFillDiagonals *);
 PETSC_INTERN PetscErrorCode SpikeBatchFactorSystems_CUDA(SpikeBand *, SpikePivot *);

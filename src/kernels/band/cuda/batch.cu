@@ -14,48 +14,6 @@ struct SpikeBatchTarget {
   bool             alone; /* columns of other ranks are left out */
 };
 
-static void SpikeBatchShape_Private(const SpikeBand *s, SpikeBatch *t)
-{
-  t->nsys     = s->nbatch;
-  t->start    = s->batch;
-  t->kl       = s->kl;
-  t->ku       = s->ku;
-  t->pivoting = s->pivoting;
-  t->stream   = s->stream;
-  t->k        = &SpikeBatchKernels_CUDA;
-}
-
-PetscErrorCode SpikeBatchCreateSystems_CUDA(SpikeBand *s)
-{
-  SpikeCUDA *h = (SpikeCUDA *)s->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscNew(&h->batch));
-  SpikeBatchShape_Private(s, h->batch);
-  PetscCall((*h->batch->k->create)(h->batch));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SpikeBatchDestroySystems_CUDA(SpikeBand *s)
-{
-  SpikeCUDA *h = (SpikeCUDA *)s->data;
-
-  PetscFunctionBegin;
-  if (h->batch && h->batch->k) PetscCall((*h->batch->k->destroy)(h->batch));
-  PetscCall(PetscFree(h->batch));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SpikeBatchBytesSystems_CUDA(const SpikeBand *s, PetscReal *matrix, PetscReal *rest)
-{
-  SpikeBatch t = {};
-
-  PetscFunctionBegin;
-  SpikeBatchShape_Private(s, &t);
-  PetscCall((*t.k->bytes)(&t, matrix, rest));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   A block assembles `rows` rows of a group in shared memory and writes them in whole lines. Threads side by side read
   rows side by side of one system, which follow one another in the matrix. *joined: the complement of the first row that

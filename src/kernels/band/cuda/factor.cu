@@ -607,18 +607,10 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
   pivot->nboost = 0;
   pivot->badrow = -1;
   if (!h->t.steps) PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->tri) {
-    PetscCall(SpikeTriFactorSystems_CUDA(s, pivot));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (h->pivoted) {
-    PetscCall(SpikePivotedFactor_CUDA(s, pivot));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (h->batch) {
-    PetscCall(SpikeBatchFactorSystems_CUDA(s, pivot));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (h->tri) PetscCall(SpikeTriFactorSystems_CUDA(s, pivot));
+  else if (h->pivoted) PetscCall(SpikePivotedFactor_CUDA(s, pivot));
+  else if (h->batch) PetscCall(SpikeBatchFactorSystems_CUDA(s, pivot));
+  if (h->tri || h->pivoted || h->batch) PetscFunctionReturn(PETSC_SUCCESS);
   if (cholesky) PetscCall(SpikeFactorCholesky_CUDA(s, &policy));
   else SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
   if (s->precision != PETSC_SPIKE_PRECISION_DOUBLE) {

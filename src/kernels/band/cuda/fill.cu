@@ -168,8 +168,7 @@ static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f,
   while (f.rows > 4 && columns * (f.rows + 1) * sizeof(F) > SPIKE_FILL_SHARED) f.rows = (f.rows + 1) / 2;
   threads = columns * f.rows >= 1024 ? 256 : 128;
   bytes   = PetscMax(columns * (f.rows + 1) * sizeof(F), threads / 2 * sizeof(SpikeFillSeen));
-  PetscCall(SpikeKernelFit((const void *)SpikeFillKernel<F>, threads, bytes));
-  PetscCall(SpikeKernelResident((const void *)SpikeFillKernel<F>, threads, bytes, &residents));
+  PetscCall(SpikeKernelFit((const void *)SpikeFillKernel<F>, threads, bytes, &residents));
   blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.t.steps * ((GT + f.rows - 1) / f.rows),
                          (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->gpu->multiprocessors * residents));
   SpikeFillKernel<F><<<blocks, threads, bytes, stream>>>(f, A, (F *)s->band, (SpikeFillSeen *)h->scratch);
@@ -194,22 +193,16 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   A.nparts = (int)nparts;
   for (PetscInt k = 0; k < nparts; k++) A.part[k] = parts[k];
   if (newrow && !h->oldrow) {
-    PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->oldrow, s->n * sizeof(PetscInt))));
-    SpikeInvertOrder<<<(unsigned int)PetscMin((s->n + 255) / 256, 1024), 256, 0, stream>>>(s->n,
-                                                                                           s->rowplace ? s->rowplace
-                                                                                                       : newrow,
-                                                                                           h->oldrow);
+    const PetscInt *place = s->rowplace ? s->rowplace : newrow;
+
+    PetscCall(SpikeMalloc_CUDA(s->n, &h->oldrow));
+    SpikeInvertOrder<<<(unsigned int)PetscMin((s->n + 255) / 256, 1024), 256, 0, stream>>>(s->n, place, h->oldrow);
     PetscCallCUDA(cudaGetLastError());
   }
   h->fillstats = st;
-  if (h->tri) {
-    PetscCall(SpikeTriFillSystems_CUDA(s, &A, newrow));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (h->batch) {
-    PetscCall(SpikeBatchFillSystems_CUDA(s, &A, newrow));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (h->tri) PetscCall(SpikeTriFillSystems_CUDA(s, &A, newrow));
+  else if (h->batch) PetscCall(SpikeBatchFillSystems_CUDA(s, &A, newrow));
+  if (h->tri || h->batch) PetscFunctionReturn(PETSC_SUCCESS);
   if (!h->map.state) PetscCall(SpikeFillMapCreate_CUDA(s, &A, newrow));
   if (h->map.state > 0) PetscCall(SpikeFillByMap_CUDA(s, &A, newrow));
   else {

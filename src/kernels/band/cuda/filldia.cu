@@ -121,8 +121,7 @@ static PetscErrorCode SpikeFillDia_Private(SpikeBand *s, SpikeFillDia f)
   bytes      = PetscMax(SPIKE_FILLDIA_THREADS * sizeof(double) +
                           (size_t)columns * ((f.rows * f.tilerows + 1) / 2 * 2) * sizeof(F),
                         SPIKE_FILLDIA_THREADS / 2 * sizeof(SpikeFillSeen));
-  PetscCall(SpikeKernelFit((const void *)SpikeFillDiaKernel<F>, SPIKE_FILLDIA_THREADS, bytes));
-  PetscCall(SpikeKernelResident((const void *)SpikeFillDiaKernel<F>, SPIKE_FILLDIA_THREADS, bytes, &residents));
+  PetscCall(SpikeKernelFit((const void *)SpikeFillDiaKernel<F>, SPIKE_FILLDIA_THREADS, bytes, &residents));
   blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.steps * f.slices,
                          (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->gpu->multiprocessors * residents));
   SpikeFillDiaKernel<F><<<blocks, SPIKE_FILLDIA_THREADS, bytes, stream>>>(f, (F *)s->band, (SpikeFillSeen *)h->scratch);
@@ -148,14 +147,9 @@ PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
   f.A.offset   = ((const SpikeDIACUDA *)A->data)->offset;
   f.A.ld       = SpikeDIALd(A);
   f.A.count    = (int)A->count;
-  if (h->tri) {
-    PetscCall(SpikeTriFillDiagonals_CUDA(s, &f.A));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (h->batch) {
-    PetscCall(SpikeBatchFillDiagonals_CUDA(s, &f.A));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (h->tri) PetscCall(SpikeTriFillDiagonals_CUDA(s, &f.A));
+  else if (h->batch) PetscCall(SpikeBatchFillDiagonals_CUDA(s, &f.A));
+  if (h->tri || h->batch) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeFillCouplings_CUDA(s));
   f.t     = h->t;
   f.B     = s->coupled ? s->dB : NULL;

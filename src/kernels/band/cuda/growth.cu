@@ -62,7 +62,7 @@ PetscErrorCode SpikeGrowth_CUDA(SpikeBand *s, PetscReal *largest)
   *largest = -1.0;
   /* systems have no U of a common form */
   if (((const SpikeCUDA *)s->data)->tri || s->nbatch) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, 1, &bits));
+  PetscCall(SpikeCalloc_CUDA(1, (cudaStream_t)s->stream, &bits));
   if (((const SpikeCUDA *)s->data)->pivoted) PetscCall(SpikePivotedGrowth_CUDA(s, bits));
   else SpikeDispatchPrecision(s->precision, SpikeGrowthLaunch_Private<F>(s, bits));
   PetscCallCUDA(cudaGetLastError());

@@ -173,14 +173,15 @@ static PetscErrorCode SpikeSpikesLaunch_Private(const SpikeSpikesArgs &a, const 
 /* The arrays that full SPIKE has besides, once; and room for its setup */
 static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
 {
-  const PetscCount kl = s->kl, ku = s->ku, np = s->np;
+  const PetscCount   kl = s->kl, ku = s->ku, np = s->np;
+  const cudaStream_t stream = (cudaStream_t)s->stream;
 
   PetscFunctionBegin;
   if (!((const SpikeCUDA *)s->data)->roomfull) PetscCall((*s->k->reserve)(s, s->maxrhs));
   if (s->dmerged) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!s->dVt) PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dVt));
-  if (!s->dWb) PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * kl * kl, &s->dWb));
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * 3 * (kl + ku) * (kl + ku), &s->dmerged));
+  if (!s->dVt) PetscCall(SpikeCalloc_CUDA((np + 1) * ku * ku, stream, &s->dVt));
+  if (!s->dWb) PetscCall(SpikeCalloc_CUDA((np + 1) * kl * kl, stream, &s->dWb));
+  PetscCall(SpikeCalloc_CUDA((np + 1) * 3 * (kl + ku) * (kl + ku), stream, &s->dmerged));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -275,8 +276,7 @@ static PetscErrorCode SpikeSpikesSystems_Private(SpikeBand *s, PetscReal falloff
   PetscReal         *rate;
 
   PetscFunctionBegin;
-  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&rate, bytes)));
-  PetscCallCUDA(cudaMemcpyAsync(rate, falloff, bytes, cudaMemcpyHostToDevice, stream));
+  PetscCall(SpikeMallocCopy_CUDA(2 * ((PetscCount)s->np + 1), falloff, stream, &rate));
   PetscCall(SpikeSpikesNarrow_Private(s, rate, 1));
   PetscCallCUDA(cudaMemcpyAsync(falloff, rate, bytes, cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));

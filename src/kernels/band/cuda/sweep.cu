@@ -510,23 +510,16 @@ PetscErrorCode SpikeSweepLaunch_CUDA(SpikeBand *s, PetscBool trans, PetscInt nrh
 PetscErrorCode SpikeSweep_CUDA(SpikeBand *s, PetscBool trans, SpikeSweepPart part, PetscInt p0, PetscInt p1,
                                PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *g, PetscCount ldg)
 {
-  SpikeSweepArgs a = {};
+  const SpikeCUDA *h = (const SpikeCUDA *)s->data;
+  SpikeSweepArgs   a = {};
 
   PetscFunctionBegin;
   PetscCheck(part == SPIKE_SWEEP_ALL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Sweeps of this backend are not split");
   if (p0 >= p1) PetscFunctionReturn(PETSC_SUCCESS);
-  if (((SpikeCUDA *)s->data)->tri) {
-    PetscCall(SpikeTriSweepSystems_CUDA(s, trans, nrhs, b, ldb, g, ldg));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (((SpikeCUDA *)s->data)->pivoted) {
-    PetscCall(SpikePivotedSweep_CUDA(s, trans, p0, p1, nrhs, b, ldb, g, ldg));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (((SpikeCUDA *)s->data)->batch) {
-    PetscCall(SpikeBatchSweepSystems_CUDA(s, trans, nrhs, b, ldb, g, ldg));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (h->tri) PetscCall(SpikeTriSweepSystems_CUDA(s, trans, nrhs, b, ldb, g, ldg));
+  else if (h->pivoted) PetscCall(SpikePivotedSweep_CUDA(s, trans, p0, p1, nrhs, b, ldb, g, ldg));
+  else if (h->batch) PetscCall(SpikeBatchSweepSystems_CUDA(s, trans, nrhs, b, ldb, g, ldg));
+  if (h->tri || h->pivoted || h->batch) PetscFunctionReturn(PETSC_SUCCESS);
   a.p0  = p0;
   a.p1  = p1;
   a.b   = b;

@@ -227,25 +227,21 @@ PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *s)
   PetscCall((*y->t.k->create)(&y->t));
   s->used  = y->t.used;
   s->local = y->t.local;
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, s->n, &y->dl));
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, s->n, &y->d));
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, s->n, &y->du));
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 1, &y->joined));
+  PetscCall(SpikeMalloc_CUDA(s->n, &y->dl, &y->d, &y->du));
+  PetscCall(SpikeMalloc_CUDA(1, &y->joined));
   PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&y->hostjoined, sizeof(*y->hostjoined))));
   if (s->nsystems > s->np) {
     unsigned char *begins;
 
-    PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, s->n, &y->begins));
     PetscCall(PetscCalloc1(s->n, &begins));
     for (PetscInt i = 0; i < s->nsystems; i++) begins[s->systems[i]] = 1; /* those of partitions are not asked for */
-    PetscCallCUDA(cudaMemcpyAsync(y->begins, begins, s->n, cudaMemcpyHostToDevice, stream));
+    PetscCall(SpikeMallocCopy_CUDA(s->n, begins, stream, &y->begins));
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCall(PetscFree(begins));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)s->n));
   }
   if (s->coupled) {
-    PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 2 * (PetscCount)s->n, &y->spikes));
-    PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 2 * (PetscCount)s->np, &y->reached));
+    PetscCall(SpikeMalloc_CUDA(2 * (PetscCount)s->n, &y->spikes));
+    PetscCall(SpikeMalloc_CUDA(2 * (PetscCount)s->np, &y->reached));
     PetscCall(
       SpikeAllocated_CUDA(cudaMallocHost((void **)&y->hostreached, 2 * (size_t)s->np * sizeof(*y->hostreached))));
   }

@@ -555,14 +555,9 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
   for (PetscInt p = 0; p < np; p++) s->wtop[p] = s->wbot[p] = 0;
   if (!s->coupled || !Q || !s->n) PetscFunctionReturn(PETSC_SUCCESS);
   h->falloff = falloff;
-  if (h->tri) {
-    PetscCall(SpikeTriTipsSystems_CUDA(s));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (h->pivoted) {
-    PetscCall(SpikePivotedTips_CUDA(s, PETSC_FALSE));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (h->tri) PetscCall(SpikeTriTipsSystems_CUDA(s));
+  else if (h->pivoted) PetscCall(SpikePivotedTips_CUDA(s, PETSC_FALSE));
+  if (h->tri || h->pivoted) PetscFunctionReturn(PETSC_SUCCESS);
   SpikeTipsPairs_Private(s, t, h->gpu, &plan);
   a.t      = *t;
   a.band   = s->band;

@@ -51,7 +51,7 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
 
   PetscFunctionBegin;
   if (s->nbatch) {
-    PetscCall(SpikeBatchBytesSystems_Host(s, band, extra));
+    PetscCall(SpikeBatchBytesSystems(s, band, extra));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   *band  = elem * (ld * s->n + (s->np + 1.0) * (SPIKE_BAND_PAD(kl, (PetscReal)fu) + (panel - 1.0) * ld));
@@ -138,7 +138,7 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
     h->largest    = PetscMax(h->largest, n);
   }
   if (s->nsystems) PetscCall(SpikeTriCreateSystems_Host(s));
-  if (s->nbatch) PetscCall(SpikeBatchCreateSystems_Host(s));
+  if (s->nbatch) PetscCall(SpikeBatchCreateSystems(s, &h->batch));
   else if (!s->nsystems || s->coupled)
     PetscCall(SpikeBlockAllocate_Private(h->ops, kl, fu, h->off[np], &s->band, &h->first));
   PetscCall(PetscMalloc(SpikeWorkSize_Private(s), &h->luwork));
@@ -164,7 +164,7 @@ static PetscErrorCode SpikeDestroy_Host(SpikeBand *s)
   PetscFunctionBegin;
   if (h) {
     PetscCall(SpikeTriDestroySystems_Host(s));
-    PetscCall(SpikeBatchDestroySystems_Host(s));
+    PetscCall(SpikeBatchDestroySystems(&h->batch));
     PetscCall(PetscFree(h->off));
     PetscCall(PetscFree(h->luwork));
     PetscCall(PetscFree(h->corneralloc));

@@ -4,47 +4,6 @@
 
 #define SPIKE_BATCH_PIECE 16384 /* bytes of a group that are filled at once */
 
-static void SpikeBatchShape_Private(const SpikeBand *s, SpikeBatch *t)
-{
-  t->nsys     = s->nbatch;
-  t->start    = s->batch;
-  t->kl       = s->kl;
-  t->ku       = s->ku;
-  t->pivoting = s->pivoting;
-  t->k        = &SpikeBatchKernels_Host;
-}
-
-PetscErrorCode SpikeBatchCreateSystems_Host(SpikeBand *s)
-{
-  SpikeHost *h = (SpikeHost *)s->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscNew(&h->batch));
-  SpikeBatchShape_Private(s, h->batch);
-  PetscCall((*h->batch->k->create)(h->batch));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SpikeBatchDestroySystems_Host(SpikeBand *s)
-{
-  SpikeHost *h = (SpikeHost *)s->data;
-
-  PetscFunctionBegin;
-  if (h->batch && h->batch->k) PetscCall((*h->batch->k->destroy)(h->batch));
-  PetscCall(PetscFree(h->batch));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SpikeBatchBytesSystems_Host(const SpikeBand *s, PetscReal *matrix, PetscReal *rest)
-{
-  SpikeBatch t = {0};
-
-  PetscFunctionBegin;
-  SpikeBatchShape_Private(s, &t);
-  PetscCall((*t.k->bytes)(&t, matrix, rest));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Zeros, and the identity in rows and lanes that no system has */
 PetscErrorCode SpikeBatchClearSystems_Host(SpikeBand *s)
 {

@@ -96,9 +96,6 @@ PETSC_INTERN PetscErrorCode SpikeTriBytesSystems_Host(const SpikeBand *, PetscRe
 PETSC_INTERN PetscErrorCode SpikeTriFactorSystems_Host(SpikeBand *, SpikePivot *);
 
 /* batch.c: what the functions of the table do for a batch, and its rows i0 <= i < i1 from diagonal o */
-PETSC_INTERN PetscErrorCode SpikeBatchCreateSystems_Host(SpikeBand *);
-PETSC_INTERN PetscErrorCode SpikeBatchDestroySystems_Host(SpikeBand *);
-PETSC_INTERN PetscErrorCode SpikeBatchBytesSystems_Host(const SpikeBand *, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode SpikeBatchClearSystems_Host(SpikeBand *);
 PETSC_INTERN PetscErrorCode SpikeBatchFillSystems_Host(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *,
                                                        SpikeFillStats *);

@@ -6,42 +6,27 @@
   { \
     &ops##_##isa##_double, &ops##_##isa##_single, &ops##_##isa##_bf16, &ops##_##isa##_fp16 \
   }
+#if defined(SPIKE_HAVE_X86_64_LEVELS)
+  #define SpikeBandAll(ops) SpikeBandTables(ops, base), SpikeBandTables(ops, v3), SpikeBandTables(ops, v4)
+#else
+  #define SpikeBandAll(ops) SpikeBandTables(ops, base)
+#endif
 
 const SpikeBandOps *SpikeBandGetOps(PetscSpikePrecision precision)
 {
-  static const SpikeBandOps *const tables[][4] =
-  { SpikeBandTables(SpikeBandOps, base),
-#if defined(SPIKE_HAVE_X86_64_LEVELS)
-    SpikeBandTables(SpikeBandOps, v3),
-    SpikeBandTables(SpikeBandOps, v4)
-#endif
-  };
+  static const SpikeBandOps *const tables[][4] = {SpikeBandAll(SpikeBandOps)};
 
   return tables[SpikeISAGet()][precision];
 }
 
 const SpikeBandOps *SpikeBandGetCholeskyOps(PetscSpikePrecision precision)
 {
-  static const SpikeBandOps *const tables[][4] =
-  { SpikeBandTables(SpikeCholeskyOps, base),
-#if defined(SPIKE_HAVE_X86_64_LEVELS)
-    SpikeBandTables(SpikeCholeskyOps, v3),
-    SpikeBandTables(SpikeCholeskyOps, v4)
-#endif
-  };
+  static const SpikeBandOps *const tables[][4] = {SpikeBandAll(SpikeCholeskyOps)};
 
   return tables[SpikeISAGet()][precision];
 }
 
 const SpikeBandOps *SpikeBandGetPivotedOps(void)
 {
-  static const SpikeBandOps *const tables[] =
-  { &SpikePivotedOps_base,
-#if defined(SPIKE_HAVE_X86_64_LEVELS)
-    &SpikePivotedOps_v3,
-    &SpikePivotedOps_v4
-#endif
-  };
-
-  return tables[SpikeISAGet()];
+  return SpikeISAOf(&SpikePivotedOps);
 }

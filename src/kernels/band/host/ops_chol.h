@@ -13,15 +13,6 @@
   n kl^2 flops, half of those of LU, and half of its bytes.
 */
 
-SPIKE_INLINE F T(ConjF)(F a)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return __builtin_complex(__real__ a, -__imag__ a);
-#else
-  return a;
-#endif
-}
-
 static size_t T(CholWorkSize)(PetscInt kl, PetscInt ku)
 {
   const size_t chunks = ((size_t)kl + T(MR) - 1) / T(MR);
@@ -42,7 +33,7 @@ static PetscBool T(CholRankOne)(PetscCount n, PetscCount kl, F *a, PetscCount lo
     if (!T(PivotPositive)(d[0], j, piv, &inv)) return PETSC_FALSE;
     d[0] = inv;
     for (PetscCount i = 1; i <= nl; i++) {
-      u[i] = T(ConjF)(d[i]);
+      u[i] = SpikeConj(d[i]);
       d[i] = VF(mul1)(d[i], inv);
     }
     for (PetscCount c = 1; c <= nl; c++)
@@ -70,7 +61,7 @@ SPIKE_INLINE PetscCount T(CholWindow)(PetscCount n, const int k, F *a, SpikeBand
     if (PetscUnlikely(!T(PivotPositive)(w[0][0], j, piv, &d[0]))) return -1;
     SPIKE_UNROLL
     for (int r = 1; r <= k; r++) {
-      u[r] = T(ConjF)(w[r][0]);
+      u[r] = SpikeConj(w[r][0]);
       d[r] = l[r] = VF(mul1)(w[r][0], d[0]);
     }
     SPIKE_UNROLL
@@ -126,7 +117,7 @@ static PetscBool T(CholDiagonal)(const int w, PetscCount kl, F *a, PetscCount ro
     for (int r = c; r < whole; r++) {
       const F v = r < w && r - c <= hl ? a[c * kl + r] : 0;
 
-      U[r * T(NB) + c] = T(ConjF)(v);
+      U[r * T(NB) + c] = SpikeConj(v);
       U[c * T(NB) + r] = v;
     }
   if (!T(LUBuffers)(w, PETSC_TRUE, row, piv, L, U)) return PETSC_FALSE;
@@ -144,7 +135,7 @@ SPIKE_INLINE void T(CholRows)(int k0, int w, PetscCount s, const F *pivots, cons
   const F *rows = P + s / T(MR) * T(MR) * T(NB) + s % T(MR);
 
   for (int k = k0; k < w; k++)
-    SpikeUnroll(t, T(NR)) B[k + t * T(NB)] = VF(mul1)(T(ConjF)(rows[k * T(MR) + t]), pivots[k]);
+    SpikeUnroll(t, T(NR)) B[k + t * T(NB)] = VF(mul1)(SpikeConj(rows[k * T(MR) + t]), pivots[k]);
 }
 
 /* A tile of A22 that the diagonal crosses: element (r, c) of it is below where r - c >= low */
@@ -210,16 +201,10 @@ SPIKE_INLINE void T(CholBackward)(const PetscBool conj, SpikeBandFactors f, Pets
   const PetscCount n = f.rows, ld = (PetscCount)f.kl + 1;
   PetscCount       c = 0;
 
-  if (f.kl <= SPIKE_NARROW) {
-    const F   *a = T(NarrowFirst)(&f);
-    PetscCount i = (PetscCount)hi - 1, count = hi - lo;
-
-#if !defined(PETSC_USE_COMPLEX)
-    for (; nrhs - c > 1; c += VS(W)) T(LanesNarrowScaled)
-    (f.kl, conj, -1, n, 1, ld, a, i, count, (int)PetscMin(nrhs - c, VS(W)), x + c * ldx, ldx, x + c * ldx, ldx);
-#endif
-    SPIKE_GROUPS(1, T(OneNarrowScaled)(f.kl, conj, -1, n, 1, ld, a, i, count, 1, x + c * ldx, ldx, x + c * ldx, ldx));
-  } else {
+  if (f.kl <= SPIKE_NARROW) T(NarrowAll)
+  (f.kl, PETSC_TRUE, conj, -1, n, 1, ld, T(NarrowFirst)(&f), (PetscCount)hi - 1, hi - lo, nrhs, x, ldx, x, ldx);
+  else
+  {
     SPIKE_GROUPS(4, T(DotLowerT)(4, PETSC_TRUE, conj, &f, lo, hi, x + c * ldx, ldx));
     SPIKE_GROUPS(2, T(DotLowerT)(2, PETSC_TRUE, conj, &f, lo, hi, x + c * ldx, ldx));
     SPIKE_GROUPS(1, T(DotLowerT)(1, PETSC_TRUE, conj, &f, lo, hi, x + c * ldx, ldx));
@@ -240,11 +225,9 @@ static void T(CholLowerT)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt
 static void T(CholUpperT)(SpikeBandFactors f, PetscInt nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
 {
 #if defined(PETSC_USE_COMPLEX)
-  for (PetscInt r = 0; r < nrhs; r++)
-    for (PetscInt i = 0; i < f.rows; i++) x[r * ldx + i] = T(ConjIf)(PETSC_TRUE, b[r * ldb + i]);
+  SpikeConjugate(f.rows, nrhs, b, ldb, x, ldx);
   T(Lower)(f, 0, f.rows, nrhs, x, ldx, x, ldx);
-  for (PetscInt r = 0; r < nrhs; r++)
-    for (PetscInt i = 0; i < f.rows; i++) x[r * ldx + i] = T(ConjIf)(PETSC_TRUE, x[r * ldx + i]);
+  SpikeConjugate(f.rows, nrhs, x, ldx, x, ldx);
 #else
   T(Lower)(f, 0, f.rows, nrhs, b, ldb, x, ldx);
 #endif

@@ -4,14 +4,6 @@
   is used, d_j = 1 / (the rounded inverse) for what a column subtracts, so that L D L^H differs from A by the rounding
   of each entry
 */
-SPIKE_INLINE SPIKE_FIELD(float) T(ConjF)(SPIKE_FIELD(float) a)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return __builtin_complex(__real__ a, -__imag__ a);
-#else
-  return a;
-#endif
-}
 
 static size_t T(CholWorkSize)(PetscInt kl, PetscInt ku)
 {
@@ -68,25 +60,11 @@ static void T(Chol)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeB
         piv->badvalue = PETSC_INFINITY;
         return;
       }
-      for (PetscCount t = 0; t < m; t++) T(Eliminate)(m - t, T(ConjF)(l[t]) / l[-1], l + t, w + (j + t + 1 - j0) * ld);
+      for (PetscCount t = 0; t < m; t++) T(Eliminate)(m - t, SpikeConj(l[t]) / l[-1], l + t, w + (j + t + 1 - j0) * ld);
     }
     for (PetscCount j = j0; j < j1; j++) T(Store)(a + j * ld, PetscMin(ld, n - j), w + (j - j0) * ld);
     memmove(w, w + (j1 - j0) * ld, (size_t)((last - j1) * ld) * sizeof(C));
   }
-}
-
-SPIKE_INLINE void T(Conjugate)(PetscCount n, PetscInt nrhs, S *x, PetscCount ldx)
-{
-#if defined(PETSC_USE_COMPLEX)
-  for (PetscInt r = 0; r < nrhs; r++)
-    for (PetscCount i = 0; i < n; i++)
-      x[r * ldx + i] = __builtin_complex(__real__ x[r * ldx + i], -__imag__ x[r * ldx + i]);
-#else
-  (void)n;
-  (void)nrhs;
-  (void)x;
-  (void)ldx;
-#endif
 }
 
 /* x <- L^-T D^-1 x */
@@ -108,9 +86,9 @@ static void T(CholUpper)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt 
 {
   const PetscCount rows = PetscMin((PetscCount)f.rows, (PetscCount)hi + f.kl) - lo;
 
-  T(Conjugate)(rows, nrhs, x + lo, ldx);
+  SpikeConjugate(rows, nrhs, x + lo, ldx, x + lo, ldx);
   T(CholLowerT)(f, lo, hi, nrhs, x, ldx);
-  T(Conjugate)(rows, nrhs, x + lo, ldx);
+  SpikeConjugate(rows, nrhs, x + lo, ldx, x + lo, ldx);
 }
 
 /* conj(L)^-1 b = conj(L^-1 conj(b)) */
@@ -118,9 +96,9 @@ static void T(CholUpperT)(SpikeBandFactors f, PetscInt nrhs, const PetscScalar *
                           PetscCount ldx)
 {
   T(Copy)(f.rows, nrhs, b, ldb, x, ldx);
-  T(Conjugate)(f.rows, nrhs, x, ldx);
+  SpikeConjugate(f.rows, nrhs, x, ldx, x, ldx);
   T(Lower)(f, 0, f.rows, nrhs, x, ldx, x, ldx);
-  T(Conjugate)(f.rows, nrhs, x, ldx);
+  SpikeConjugate(f.rows, nrhs, x, ldx, x, ldx);
 }
 
 const SpikeBandOps SPIKE_PASTE3(SpikeCholeskyOps_, SPIKE_ISA, PRECISION) = {

@@ -152,6 +152,10 @@ static void T(LUTridiagonal)(PetscCount n, F *a, SpikeBandPivot *piv)
 }
 #endif
 
+#define SPIKE_LU_WINDOW(k) \
+  case k: \
+    j = T(LUWindow)(n, k, a, piv); \
+    break
 /* whether a narrow band was factored here */
 static PetscBool T(LUNarrow)(PetscCount n, PetscCount kl, PetscCount ku, F *a, SpikeBandPivot *piv)
 {
@@ -165,27 +169,13 @@ static PetscBool T(LUNarrow)(PetscCount n, PetscCount kl, PetscCount ku, F *a, S
       T(LUTridiagonal)(n, a, piv);
       return PETSC_TRUE;
 #endif
-    case 2:
-      j = T(LUWindow)(n, 2, a, piv);
-      break;
-    case 3:
-      j = T(LUWindow)(n, 3, a, piv);
-      break;
-    case 4:
-      j = T(LUWindow)(n, 4, a, piv);
-      break;
-    case 5:
-      j = T(LUWindow)(n, 5, a, piv);
-      break;
-    case 6:
-      j = T(LUWindow)(n, 6, a, piv);
-      break;
-    case 7:
-      j = T(LUWindow)(n, 7, a, piv);
-      break;
-    case 8:
-      j = T(LUWindow)(n, 8, a, piv);
-      break;
+      SPIKE_LU_WINDOW(2);
+      SPIKE_LU_WINDOW(3);
+      SPIKE_LU_WINDOW(4);
+      SPIKE_LU_WINDOW(5);
+      SPIKE_LU_WINDOW(6);
+      SPIKE_LU_WINDOW(7);
+      SPIKE_LU_WINDOW(8);
     default:
       break;
     }
@@ -193,3 +183,4 @@ static PetscBool T(LUNarrow)(PetscCount n, PetscCount kl, PetscCount ku, F *a, S
   if (j >= 0) (void)T(LURankOne)(n, kl, ku, a, j, n, piv);
   return PETSC_TRUE;
 }
+#undef SPIKE_LU_WINDOW

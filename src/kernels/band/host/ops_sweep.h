@@ -95,17 +95,17 @@ SPIKE_INLINE void XT(PutRows)(S *x, PetscCount ldx, int nrhs, int step, const VS
   for (; nrhs - c >= R; c += R) call
 
 /* narrow bands: groups of as many right-hand sides as a vector has lanes */
-static void T(NarrowAll)(PetscCount k, PetscBool diag, int step, PetscCount n, PetscCount s, PetscCount ld, const F *a,
-                         PetscCount i, PetscCount count, PetscInt nrhs, const S *b, PetscCount ldb, S *x,
-                         PetscCount ldx)
+static void T(NarrowAll)(PetscCount k, PetscBool scaled, PetscBool flag, int step, PetscCount n, PetscCount s,
+                         PetscCount ld, const F *a, PetscCount i, PetscCount count, PetscInt nrhs, const S *b,
+                         PetscCount ldb, S *x, PetscCount ldx)
 {
   PetscCount c = 0;
 
 #if !defined(PETSC_USE_COMPLEX)
   for (; nrhs - c > 1; c += VS(W)) T(LanesNarrow)
-  (k, diag, step, n, s, ld, a, i, count, (int)PetscMin(nrhs - c, VS(W)), b + c * ldb, ldb, x + c * ldx, ldx);
+  (k, scaled, flag, step, n, s, ld, a, i, count, (int)PetscMin(nrhs - c, VS(W)), b + c * ldb, ldb, x + c * ldx, ldx);
 #endif
-  SPIKE_GROUPS(1, T(OneNarrow)(k, diag, step, n, s, ld, a, i, count, 1, b + c * ldb, ldb, x + c * ldx, ldx));
+  SPIKE_GROUPS(1, T(OneNarrow)(k, scaled, flag, step, n, s, ld, a, i, count, 1, b + c * ldb, ldb, x + c * ldx, ldx));
 }
 
 /* element (0, 0) of a narrow band, whose factors lie as the matrix did */
@@ -120,9 +120,10 @@ static void T(Lower)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs
   const PetscCount n = f.rows, ld = (PetscCount)f.kl + f.ku + 1;
   PetscCount       c = 0;
 
-  if (f.kl <= SPIKE_NARROW)
-    T(NarrowAll)(f.kl, PETSC_FALSE, 1, n, 1 - ld, ld, T(NarrowFirst)(&f), lo, hi - lo, nrhs, b, ldb, x, ldx);
-  else {
+  if (f.kl <= SPIKE_NARROW) T(NarrowAll)
+  (f.kl, PETSC_FALSE, PETSC_FALSE, 1, n, 1 - ld, ld, T(NarrowFirst)(&f), lo, hi - lo, nrhs, b, ldb, x, ldx);
+  else
+  {
     SPIKE_GROUPS(8, T(BlockLower)(8, &f, lo, hi, b + c * ldb, ldb, x + c * ldx, ldx));
     SPIKE_GROUPS(4, T(BlockLower)(4, &f, lo, hi, b + c * ldb, ldb, x + c * ldx, ldx));
     SPIKE_GROUPS(2, T(BlockLower)(2, &f, lo, hi, b + c * ldb, ldb, x + c * ldx, ldx));
@@ -136,7 +137,8 @@ static void T(Upper)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs
   PetscCount       c = 0;
 
   if (f.ku <= SPIKE_NARROW) T(NarrowAll)
-  (f.ku, PETSC_TRUE, -1, n, ld - 1, ld, T(NarrowFirst)(&f), (PetscCount)hi - 1, hi - lo, nrhs, x, ldx, x, ldx);
+  (f.ku, PETSC_FALSE, PETSC_TRUE, -1, n, ld - 1, ld, T(NarrowFirst)(&f), (PetscCount)hi - 1, hi - lo, nrhs, x, ldx, x,
+   ldx);
   else
   {
     SPIKE_GROUPS(8, T(BlockUpper)(8, &f, lo, hi, x + c * ldx, ldx));
@@ -152,7 +154,7 @@ static void T(UpperT)(SpikeBandFactors f, PetscInt nrhs, const S *b, PetscCount 
   PetscCount       c = 0;
 
   if (f.ku <= SPIKE_NARROW)
-    T(NarrowAll)(f.ku, PETSC_TRUE, 1, n, -1, ld, T(NarrowFirst)(&f), 0, n, nrhs, b, ldb, x, ldx);
+    T(NarrowAll)(f.ku, PETSC_FALSE, PETSC_TRUE, 1, n, -1, ld, T(NarrowFirst)(&f), 0, n, nrhs, b, ldb, x, ldx);
   else {
     SPIKE_GROUPS(4, T(DotUpperT)(4, &f, b + c * ldb, ldb, x + c * ldx, ldx));
     SPIKE_GROUPS(2, T(DotUpperT)(2, &f, b + c * ldb, ldb, x + c * ldx, ldx));
@@ -166,7 +168,7 @@ static void T(LowerT)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrh
   PetscCount       c = 0;
 
   if (f.kl <= SPIKE_NARROW) T(NarrowAll)
-  (f.kl, PETSC_FALSE, -1, n, 1, ld, T(NarrowFirst)(&f), (PetscCount)hi - 1, hi - lo, nrhs, x, ldx, x, ldx);
+  (f.kl, PETSC_FALSE, PETSC_FALSE, -1, n, 1, ld, T(NarrowFirst)(&f), (PetscCount)hi - 1, hi - lo, nrhs, x, ldx, x, ldx);
   else
   {
     SPIKE_GROUPS(4, T(DotLowerT)(4, PETSC_FALSE, PETSC_FALSE, &f, lo, hi, x + c * ldx, ldx));

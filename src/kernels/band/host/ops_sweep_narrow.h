@@ -94,12 +94,13 @@ SPIKE_INLINE void XT(Rows)(const int k, const PetscBool scaled, PetscBool diag, 
 
 #define SPIKE_ROWS(k) \
   case k: \
-    XT(Rows)(k, SPIKE_SCALED, SPIKE_FLAG, step, n, s, ld, a, i, count, nrhs, b, ldb, x, ldx); \
+    if (scaled) XT(Rows)(k, PETSC_TRUE, flag, step, n, s, ld, a, i, count, nrhs, b, ldb, x, ldx); \
+    else XT(Rows)(k, PETSC_FALSE, flag, step, n, s, ld, a, i, count, nrhs, b, ldb, x, ldx); \
     break
-#define SPIKE_SCALED PETSC_FALSE
-#define SPIKE_FLAG   diag
-static void XT(Narrow)(PetscCount k, PetscBool diag, int step, PetscCount n, PetscCount s, PetscCount ld, const F *a,
-                       PetscCount i, PetscCount count, int nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
+/* flag: diag, or where scaled conj */
+static void XT(Narrow)(PetscCount k, PetscBool scaled, PetscBool flag, int step, PetscCount n, PetscCount s,
+                       PetscCount ld, const F *a, PetscCount i, PetscCount count, int nrhs, const S *b, PetscCount ldb,
+                       S *x, PetscCount ldx)
 {
   switch (k) {
     SPIKE_ROWS(0);
@@ -113,26 +114,4 @@ static void XT(Narrow)(PetscCount k, PetscBool diag, int step, PetscCount n, Pet
     SPIKE_ROWS(8);
   }
 }
-#undef SPIKE_SCALED
-#undef SPIKE_FLAG
-#define SPIKE_SCALED PETSC_TRUE
-#define SPIKE_FLAG   conj
-static void XT(NarrowScaled)(PetscCount k, PetscBool conj, int step, PetscCount n, PetscCount s, PetscCount ld,
-                             const F *a, PetscCount i, PetscCount count, int nrhs, const S *b, PetscCount ldb, S *x,
-                             PetscCount ldx)
-{
-  switch (k) {
-    SPIKE_ROWS(0);
-    SPIKE_ROWS(1);
-    SPIKE_ROWS(2);
-    SPIKE_ROWS(3);
-    SPIKE_ROWS(4);
-    SPIKE_ROWS(5);
-    SPIKE_ROWS(6);
-    SPIKE_ROWS(7);
-    SPIKE_ROWS(8);
-  }
-}
-#undef SPIKE_SCALED
-#undef SPIKE_FLAG
 #undef SPIKE_ROWS

@@ -28,12 +28,7 @@ SPIKE_INLINE VS(t) T(LoadS)(const F *p)
 
 SPIKE_INLINE S T(ConjIf)(const PetscBool conj, S a)
 {
-#if defined(PETSC_USE_COMPLEX)
-  return conj ? __builtin_complex(__real__ a, -__imag__ a) : a;
-#else
-  (void)conj;
-  return a;
-#endif
+  return conj ? SpikeConj(a) : a;
 }
 
 SPIKE_INLINE VS(t) T(LoadConj)(const PetscBool conj, const F *p)

@@ -3,22 +3,6 @@
 #include "batch.cuh"
 #include "kernels/common/cuda/memory.cuh"
 
-#define SPIKE_BATCH_LEAST  4096 /* systems, a thread each, below which a device is not busy                    */
-#define SPIKE_BATCH_WIDEST 4    /* half-bandwidth above which a setup, by its fill, takes longer than one band's */
-
-/* Padded rows cost what others do: at most a half of the rows */
-static PetscErrorCode SpikeBatchPays_CUDA(const SpikeBatch *t, PetscBool *pays)
-{
-  PetscCount rows;
-
-  PetscFunctionBegin;
-  *pays = (PetscBool)(t->nsys >= SPIKE_BATCH_LEAST && PetscMax(t->kl, t->ku) <= SPIKE_BATCH_WIDEST);
-  if (!*pays) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeBatchPadded(t, SPIKE_BATCH_LANES, &rows));
-  *pays = (PetscBool)(2.0 * rows <= 3.0 * t->start[t->nsys]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode SpikeBatchBytes_CUDA(const SpikeBatch *t, PetscReal *matrix, PetscReal *rest)
 {
   const PetscReal groups = (PetscReal)((t->nsys + SPIKE_BATCH_LANES - 1) / SPIKE_BATCH_LANES);
@@ -41,10 +25,6 @@ static PetscErrorCode SpikeBatchUpload_Private(const SpikeBatch *t, SpikeBatchCU
   PetscInt64    *off;
 
   PetscFunctionBegin;
-  PetscCall(SpikeMalloc_CUDA((PetscCount)lanes, &h->first));
-  PetscCall(SpikeMalloc_CUDA((PetscCount)lanes, &h->len));
-  PetscCall(SpikeMalloc_CUDA((PetscCount)t->ngroups, &h->rows));
-  PetscCall(SpikeMalloc_CUDA((PetscCount)t->ngroups, &h->off));
   PetscCall(PetscMalloc3(lanes, &first, lanes, &len, t->ngroups, &off));
   for (PetscInt k = 0; k < lanes; k++) {
     const PetscInt q = t->system[k];
@@ -53,15 +33,11 @@ static PetscErrorCode SpikeBatchUpload_Private(const SpikeBatch *t, SpikeBatchCU
     len[k]   = q < 0 ? 0 : t->start[q + 1] - t->start[q];
   }
   for (PetscInt g = 0; g < t->ngroups; g++) off[g] = (PetscInt64)t->off[g];
-  if (lanes) {
-    PetscCallCUDA(cudaMemcpyAsync(h->first, first, lanes * sizeof(*first), cudaMemcpyHostToDevice, stream));
-    PetscCallCUDA(cudaMemcpyAsync(h->len, len, lanes * sizeof(*len), cudaMemcpyHostToDevice, stream));
-    PetscCallCUDA(cudaMemcpyAsync(h->rows, t->rows, t->ngroups * sizeof(*t->rows), cudaMemcpyHostToDevice, stream));
-    PetscCallCUDA(cudaMemcpyAsync(h->off, off, t->ngroups * sizeof(*off), cudaMemcpyHostToDevice, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)lanes * 2 * sizeof(PetscInt) +
-                               (PetscLogDouble)t->ngroups * (sizeof(PetscInt) + sizeof(PetscInt64))));
-  }
+  PetscCall(SpikeMallocCopy_CUDA(lanes, first, stream, &h->first));
+  PetscCall(SpikeMallocCopy_CUDA(lanes, len, stream, &h->len));
+  PetscCall(SpikeMallocCopy_CUDA(t->ngroups, t->rows, stream, &h->rows));
+  PetscCall(SpikeMallocCopy_CUDA(t->ngroups, off, stream, &h->off));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree3(first, len, off));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -169,7 +145,9 @@ const SpikeBatchKernels SpikeBatchKernels_CUDA = {
   /* name */ "cuda",
   /* memtype */ PETSC_MEMTYPE_CUDA,
   /* pivoting */ PETSC_FALSE,
-  /* pays */ SpikeBatchPays_CUDA,
+  /* lanes */ SPIKE_BATCH_LANES,
+  /* least */ 4096, /* a thread each: with fewer a device is not busy */
+  /* widest */ 4,   /* above it a setup, by its fill, takes longer than one band's */
   /* bytes */ SpikeBatchBytes_CUDA,
   /* create */ SpikeBatchCreate_CUDA,
   /* destroy */ SpikeBatchDestroy_CUDA,

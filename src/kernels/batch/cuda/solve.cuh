@@ -217,17 +217,11 @@ static PetscErrorCode SpikeBatchSolve_Private(const SpikeBatchCUDA *h, PetscInt 
                ring     = (SPIKE_BATCH_AHEAD + 1) * tile;
   const bool   resident = whole <= SpikeBatchResident((size_t)h->gpu->shared, ring);
   const size_t bytes    = resident ? whole : ring;
+  const auto   kernel   = resident ? SpikeBatchSolve_Kernel<B, TRANS, true> : SpikeBatchSolve_Kernel<B, TRANS, false>;
 
   PetscFunctionBegin;
-  if (resident) {
-    PetscCall(SpikeKernelFit((const void *)SpikeBatchSolve_Kernel<B, TRANS, true>, SPIKE_BATCH_LANES, bytes));
-    SpikeBatchSolve_Kernel<B, TRANS, true>
-      <<<(unsigned int)(h->g.ngroups * nrhs), SPIKE_BATCH_LANES, bytes, stream>>>(h->g, (int)nrhs, b, ldb, x, ldx);
-  } else {
-    PetscCall(SpikeKernelFit((const void *)SpikeBatchSolve_Kernel<B, TRANS, false>, SPIKE_BATCH_LANES, bytes));
-    SpikeBatchSolve_Kernel<B, TRANS, false>
-      <<<(unsigned int)(h->g.ngroups * nrhs), SPIKE_BATCH_LANES, bytes, stream>>>(h->g, (int)nrhs, b, ldb, x, ldx);
-  }
+  PetscCall(SpikeKernelFit((const void *)kernel, SPIKE_BATCH_LANES, bytes));
+  kernel<<<(unsigned int)(h->g.ngroups * nrhs), SPIKE_BATCH_LANES, bytes, stream>>>(h->g, (int)nrhs, b, ldb, x, ldx);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

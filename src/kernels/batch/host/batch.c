@@ -3,29 +3,12 @@
 #include "host.h"
 #include "kernels/common/host/isa.h"
 
-#define SPIKE_BATCH_LEAST  2 /* groups, below which one band is as fast          */
-#define SPIKE_BATCH_WIDEST 8 /* half-bandwidth, above which one band is as fast */
-
 typedef struct {
   SpikeBatchLoops loops;
-  SpikePivot      policy;
   PetscCount     *row;      /* [ngroups] rows of the groups before */
   unsigned char  *exchange; /* [rows of all groups * lanes]        */
   PetscScalar    *alloc, *y;
 } SpikeBatchHost;
-
-/* Padded rows cost what others do: at most a half of the rows */
-static PetscErrorCode SpikeBatchPays_Host(const SpikeBatch *t, PetscBool *pays)
-{
-  PetscCount rows;
-
-  PetscFunctionBegin;
-  *pays = (PetscBool)(t->nsys >= SPIKE_BATCH_LEAST * SPIKE_BATCH_LANES && PetscMax(t->kl, t->ku) <= SPIKE_BATCH_WIDEST);
-  if (!*pays) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeBatchPadded(t, SPIKE_BATCH_LANES, &rows));
-  *pays = (PetscBool)(2.0 * rows <= 3.0 * t->start[t->nsys]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode SpikeBatchBytes_Host(const SpikeBatch *t, PetscReal *matrix, PetscReal *rest)
 {
@@ -143,7 +126,9 @@ const SpikeBatchKernels SpikeBatchKernels_Host = {
   .name     = "host",
   .memtype  = PETSC_MEMTYPE_HOST,
   .pivoting = PETSC_TRUE,
-  .pays     = SpikeBatchPays_Host,
+  .lanes    = SPIKE_BATCH_LANES,
+  .least    = 2 * SPIKE_BATCH_LANES,
+  .widest   = 8,
   .bytes    = SpikeBatchBytes_Host,
   .create   = SpikeBatchCreate_Host,
   .destroy  = SpikeBatchDestroy_Host,

@@ -78,7 +78,21 @@ SPIKE_INLINE void batch_lu(const SpikeBatchGroup *g, PetscInt kl, PetscInt ku)
   }
 }
 
-/* y_i = b_i - sum_d l_(i, i-d) y_(i-d), then x_i = (y_i - sum_d u_(i, i+d) x_(i+d)) / u_ii */
+/* x_i = (y_i - sum_d u_(i, i+d) x_(i+d)) / u_ii; width elements a row, kl of them below the diagonal */
+SPIKE_INLINE void batch_upper(const SpikeBatchGroup *g, PetscInt width, PetscInt kl, PetscInt fu, S *y)
+{
+  for (PetscInt i = g->m; i-- > 0;) {
+    const S *row = g->a + ((PetscCount)i * width + kl) * BATCH_W;
+    S       *at  = y + (PetscCount)i * BATCH_W;
+    batch_t  sum = batch_load(at);
+
+    for (PetscInt d = fu; d > 0; d--)
+      sum = batch_fnma(batch_load(row + d * BATCH_W), batch_load(at + d * BATCH_W), sum);
+    batch_store(at, batch_mul(sum, batch_load(row)));
+  }
+}
+
+/* y_i = b_i - sum_d l_(i, i-d) y_(i-d), then U x = y */
 SPIKE_INLINE void batch_lusolve(const SpikeBatchGroup *g, PetscInt kl, PetscInt ku, S *y)
 {
   const PetscInt width = kl + 1 + ku;
@@ -92,15 +106,7 @@ SPIKE_INLINE void batch_lusolve(const SpikeBatchGroup *g, PetscInt kl, PetscInt 
       sum = batch_fnma(batch_load(row - d * BATCH_W), batch_load(at - d * BATCH_W), sum);
     batch_store(at, sum);
   }
-  for (PetscInt i = g->m; i-- > 0;) {
-    const S *row = g->a + ((PetscCount)i * width + kl) * BATCH_W;
-    S       *at  = y + (PetscCount)i * BATCH_W;
-    batch_t  sum = batch_load(at);
-
-    for (PetscInt d = ku; d > 0; d--)
-      sum = batch_fnma(batch_load(row + d * BATCH_W), batch_load(at + d * BATCH_W), sum);
-    batch_store(at, batch_mul(sum, batch_load(row)));
-  }
+  batch_upper(g, width, kl, ku, y);
 }
 
 /* U^T y = b: y_i = b_i / u_ii, b_(i+d) -= u_(i, i+d) y_i; width elements a row, d of them below the diagonal */
@@ -285,16 +291,7 @@ static void SPIKE_PASTE3(batch_solvepivoted, loop, SPIKE_ISA)(const SpikeBatchGr
         batch_store(at + r * BATCH_W, batch_fnma(batch_load(row - r * BATCH_W), v, batch_load(at + r * BATCH_W)));
     }
   }
-  if (trans) return;
-  for (PetscInt i = g->m; i-- > 0;) {
-    const S *row = g->a + ((PetscCount)i * width + kl) * BATCH_W;
-    S       *at  = y + (PetscCount)i * BATCH_W;
-    batch_t  sum = batch_load(at);
-
-    for (PetscInt d = fu; d > 0; d--)
-      sum = batch_fnma(batch_load(row + d * BATCH_W), batch_load(at + d * BATCH_W), sum);
-    batch_store(at, batch_mul(sum, batch_load(row)));
-  }
+  if (!trans) batch_upper(g, width, kl, fu, y);
 }
 
 /* Rows that all lanes have, VS(W) of them at a time by transposing squares; the others one by one */

@@ -308,8 +308,7 @@ static PetscErrorCode SpikeBlockFactor_Launch(const SpikeBlockLU *lu, const Spik
   int                     resident;
 
   PetscFunctionBegin;
-  PetscCall(SpikeKernelFit((const void *)kernel, 32 * warps, bytes));
-  PetscCall(SpikeKernelResident((const void *)kernel, 32 * warps, bytes, &resident));
+  PetscCall(SpikeKernelFit((const void *)kernel, 32 * warps, bytes, &resident));
   PetscCallCUDA(cudaLaunchCooperativeKernel((const void *)kernel,
                                             dim3((unsigned)PetscMin(s.nb, (PetscInt)resident * h->multiprocessors)),
                                             dim3(32 * warps), arguments, bytes, stream));

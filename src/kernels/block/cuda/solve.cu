@@ -403,8 +403,7 @@ static PetscErrorCode SpikeBlockSolve_Launch(const SpikeBlockLU *lu, SpikeBlockS
   int                     resident;
 
   PetscFunctionBegin;
-  PetscCall(SpikeKernelFit((const void *)kernel, SPIKE_BLOCK_SOLVE_THREADS, 0));
-  PetscCall(SpikeKernelResident((const void *)kernel, SPIKE_BLOCK_SOLVE_THREADS, 0, &resident));
+  PetscCall(SpikeKernelFit((const void *)kernel, SPIKE_BLOCK_SOLVE_THREADS, 0, &resident));
   blocks = PetscMin(blocks, (PetscCount)resident * h->multiprocessors);
   PetscCallCUDA(cudaLaunchCooperativeKernel((const void *)kernel, dim3((unsigned)blocks),
                                             dim3(SPIKE_BLOCK_SOLVE_THREADS), arguments, 0, stream));

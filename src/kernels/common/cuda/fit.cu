@@ -17,7 +17,7 @@ struct SpikeDeviceRecord {
 
 static cudaError_t SpikeDeviceAsk(int number, SpikeDevice *d)
 {
-  int         cooperative, pools;
+  int         cooperative;
   cudaError_t error;
   const struct {
     int           *value;
@@ -29,14 +29,12 @@ static cudaError_t SpikeDeviceAsk(int number, SpikeDevice *d)
     {&d->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin},
     {&d->cache, cudaDevAttrL2CacheSize},
     {&cooperative, cudaDevAttrCooperativeLaunch},
-    {&pools, cudaDevAttrMemoryPoolsSupported},
   };
 
   for (const auto &a : ask)
     if ((error = cudaDeviceGetAttribute(a.value, a.attribute, number)) != cudaSuccess) return error;
   d->number      = number;
   d->cooperative = cooperative != 0;
-  d->pools       = pools != 0;
   return cudaSuccess;
 }
 
@@ -118,13 +116,14 @@ PetscErrorCode SpikeKernelResident(const void *kernel, int threads, size_t share
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeKernelFit(const void *kernel, int threads, size_t shared)
+PetscErrorCode SpikeKernelFit(const void *kernel, int threads, size_t shared, int *resident)
 {
-  int resident;
+  int blocks;
 
   PetscFunctionBegin;
-  PetscCall(SpikeKernelResident(kernel, threads, shared, &resident));
-  if (resident < 1) {
+  PetscCall(SpikeKernelResident(kernel, threads, shared, &blocks));
+  if (resident) *resident = blocks;
+  if (blocks < 1) {
     const char        *name = "of petscspike";
     cudaDeviceProp     has;
     SpikeDevice       *d;

@@ -13,7 +13,6 @@ typedef struct {
   int  shared;      /* bytes of shared memory of a thread block, at most, when its kernel opts in */
   int  cache;       /* bytes of the L2 cache                                                      */
   bool cooperative; /* grids can be launched that are on the device as a whole                    */
-  bool pools;       /* cudaMallocAsync() works                                                    */
 } SpikeDevice;
 
 /*
@@ -29,7 +28,7 @@ PETSC_INTERN PetscErrorCode SpikeDeviceGet(const SpikeDevice **);
 PETSC_INTERN PetscErrorCode SpikeKernelResident(const void *kernel, int threads, size_t shared, int *resident);
 
 /* The same where nothing else can be done: an error that names kernel and device where it holds none */
-PETSC_INTERN PetscErrorCode SpikeKernelFit(const void *kernel, int threads, size_t shared);
+PETSC_INTERN PetscErrorCode SpikeKernelFit(const void *kernel, int threads, size_t shared, int *resident = NULL);
 
 /* *waits <- whether the code that the device has loaded is that of sm_90 or later, in which SpikeAwait() waits */
 PETSC_INTERN cudaError_t SpikeKernelWaits(const void *kernel, bool *waits);

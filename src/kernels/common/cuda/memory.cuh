@@ -22,17 +22,46 @@ static inline PetscErrorCode SpikeAllocated_CUDA(cudaError_t error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *ptr <- count elements of the device's memory, NULL for none */
-template <typename X>
-static PetscErrorCode SpikeMalloc_CUDA(PetscCount count, X **ptr)
+/* Each *ptr <- count elements of the device's memory, NULL for none */
+template <typename... X>
+static PetscErrorCode SpikeMalloc_CUDA(PetscCount count, X **...ptr)
 {
+  const struct {
+    void **ptr;
+    size_t size;
+  } list[] = {{(void **)ptr, sizeof(X)}...};
+
   PetscFunctionBegin;
-  *ptr = NULL;
-  if (count > 0) PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X))));
+  for (const auto &p : list) {
+    *p.ptr = NULL;
+    if (count > 0) PetscCall(SpikeAllocated_CUDA(cudaMalloc(p.ptr, (size_t)count * p.size)));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same with a copy of from[], on the host, which is the caller's again when the stream has been waited for */
+/* The same with zeros, which the stream writes */
+template <typename... X>
+static PetscErrorCode SpikeCalloc_CUDA(PetscCount count, cudaStream_t stream, X **...ptr)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeMalloc_CUDA(count, ptr...));
+  if (count > 0)
+    for (const cudaError_t error : {cudaMemsetAsync((void *)*ptr, 0, (size_t)count * sizeof(X), stream)...})
+      PetscCallCUDA(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* count elements of the host's memory, as host and device see them */
+template <typename X>
+static PetscErrorCode SpikeMallocMapped_CUDA(PetscCount count, X **host, X **device)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeAllocated_CUDA(cudaHostAlloc((void **)host, (size_t)count * sizeof(X), cudaHostAllocMapped)));
+  PetscCallCUDA(cudaHostGetDevicePointer((void **)device, (void *)*host, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first with a copy of from[], on the host, which is the caller's again when the stream has been waited for */
 template <typename X>
 static PetscErrorCode SpikeMallocCopy_CUDA(PetscCount count, const X *from, cudaStream_t stream, X **ptr)
 {

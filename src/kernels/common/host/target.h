@@ -34,6 +34,8 @@
 
 #if defined(PETSC_USE_COMPLEX)
   #define SPIKE_FIELD(real) real _Complex
+  #define SpikeConj(a)      __builtin_complex(__real__(a), -__imag__(a))
 #else
   #define SPIKE_FIELD(real) real
+  #define SpikeConj(a)      (a)
 #endif

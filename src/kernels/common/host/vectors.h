@@ -27,6 +27,13 @@
 
 typedef PetscScalar S; /* the vectors' elements, and the sweeps' arithmetic */
 
+/* x <- conj(b), nrhs columns of n rows; in real numbers nothing, where x is b */
+SPIKE_INLINE void SpikeConjugate(PetscCount n, PetscInt nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
+{
+  for (PetscInt r = 0; PetscDefined(USE_COMPLEX) && r < nrhs; r++)
+    for (PetscCount i = 0; i < n; i++) x[r * ldx + i] = SpikeConj(b[r * ldb + i]);
+}
+
 #if defined(VFAST_FMA)
   #define VFMA1(a, b, c) __builtin_fma(a, b, c)
 #else

@@ -260,16 +260,12 @@ PetscErrorCode SpikeKrylovBasisCreate_CUDA(SpikeKrylov *s, PetscInt ncolumns, Pe
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovBasisDestroy_CUDA(s));
-  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&s->small, small * sizeof(PetscScalar))));
-  PetscCallCUDA(cudaMemsetAsync(s->small, 0, small * sizeof(PetscScalar), h->stream));
-  PetscCall(SpikeAllocated_CUDA(
-    cudaMalloc((void **)&h->basispartials, (size_t)(ncolumns + 3) * SpikeKrylovMostBlocks(h) * sizeof(PetscScalar))));
+  PetscCall(SpikeCalloc_CUDA(small, h->stream, &s->small));
+  PetscCall(SpikeMalloc_CUDA((PetscCount)(ncolumns + 3) * SpikeKrylovMostBlocks(h), &h->basispartials));
   if (!s->ondevice) {
     PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&s->hostsmall, small * sizeof(PetscScalar))));
     PetscCall(PetscArrayzero(s->hostsmall, small));
-    PetscCall(SpikeAllocated_CUDA(
-      cudaHostAlloc((void **)&h->basissums, 2 * (ncolumns + 3) * sizeof(PetscReal), cudaHostAllocMapped)));
-    PetscCallCUDA(cudaHostGetDevicePointer((void **)&h->devicebasissums, (void *)h->basissums, 0));
+    PetscCall(SpikeMallocMapped_CUDA(2 * (ncolumns + 3), &h->basissums, &h->devicebasissums));
   }
   s->ncolumns = ncolumns;
   h->nsmall   = small;

@@ -54,12 +54,10 @@ static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
   s->data = h;
   PetscCall(PetscGetCurrentCUDAStream(&h->stream));
   PetscCall(SpikeDeviceGet(&h->gpu));
-  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->device, sizeof(*h->device))));
-  PetscCallCUDA(cudaMemsetAsync(h->device, 0, sizeof(*h->device), h->stream));
-  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * SpikeKrylovPartials(h))));
-  PetscCall(SpikeAllocated_CUDA(cudaHostAlloc((void **)&h->mail, sizeof(*h->mail), cudaHostAllocMapped)));
+  PetscCall(SpikeCalloc_CUDA(1, h->stream, &h->device));
+  PetscCall(SpikeMalloc_CUDA((PetscCount)SpikeKrylovPartials(h), &h->partials));
+  PetscCall(SpikeMallocMapped_CUDA(1, &h->mail, &h->devicemail));
   memset((void *)h->mail, 0, sizeof(*h->mail));
-  PetscCallCUDA(cudaHostGetDevicePointer((void **)&h->devicemail, (void *)h->mail, 0));
   PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&s->scalars, sizeof(*s->scalars))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -161,8 +159,8 @@ bool SpikeKrylovIsWide(PetscInt nvectors, PetscScalar *const v[])
   return true;
 }
 
-static PetscErrorCode SpikeKrylovStepLaunch(const SpikeKrylovCUDA *h, SpikeKrylovStep step, PetscInt n,
-                                            const SpikeKrylovVectors *v, bool wide, bool recur, PetscInt *blocks)
+PetscErrorCode SpikeKrylovStepLaunch_CUDA(const SpikeKrylovCUDA *h, SpikeKrylovStep step, PetscInt n,
+                                          const SpikeKrylovVectors *v, bool wide, bool recur, PetscInt *blocks)
 {
   PetscFunctionBegin;
   switch (step) {
@@ -178,14 +176,6 @@ static PetscErrorCode SpikeKrylovStepLaunch(const SpikeKrylovCUDA *h, SpikeKrylo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeKrylovStepBlocks_CUDA(const SpikeKrylovCUDA *h, SpikeKrylovStep step, PetscInt n, bool wide,
-                                          PetscInt *blocks)
-{
-  PetscFunctionBegin;
-  PetscCall(SpikeKrylovStepLaunch(h, step, n, NULL, wide, false, blocks));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[])
 {
   SpikeKrylovCUDA           *h    = (SpikeKrylovCUDA *)s->data;
@@ -197,8 +187,8 @@ static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step,
   if (!s->ondevice && SpikeKrylovIdles(step, s->scalars)) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < info->nvectors; k++) vectors.v[k] = v[k];
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(SpikeKrylovStepLaunch(h, step, n, &vectors, SpikeKrylovIsWide(info->nvectors, v),
-                                  s->ondevice ? true : false, &blocks));
+  PetscCall(SpikeKrylovStepLaunch_CUDA(h, step, n, &vectors, SpikeKrylovIsWide(info->nvectors, v),
+                                       s->ondevice ? true : false, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(info->flops * n));
   PetscFunctionReturn(PETSC_SUCCESS);

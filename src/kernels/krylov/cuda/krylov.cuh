@@ -324,10 +324,10 @@ static inline PetscErrorCode SpikeKrylovResident(K kernel, int *resident)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* krylov.cu: whether a step takes rows in pairs, and the blocks of its kernel */
+/* krylov.cu: whether a step takes rows in pairs; its launch, or without vectors only the blocks of its kernel */
 PETSC_INTERN bool           SpikeKrylovIsWide(PetscInt, PetscScalar *const[]);
-PETSC_INTERN PetscErrorCode SpikeKrylovStepBlocks_CUDA(const SpikeKrylovCUDA *, SpikeKrylovStep, PetscInt, bool,
-                                                       PetscInt *);
+PETSC_INTERN PetscErrorCode SpikeKrylovStepLaunch_CUDA(const SpikeKrylovCUDA *, SpikeKrylovStep, PetscInt n,
+                                                       const SpikeKrylovVectors *, bool wide, bool recur, PetscInt *);
 
 /* persistent.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *, const void *, const SpikeKrylovIterations *,

@@ -213,8 +213,8 @@ static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeK
 }
 
 /* a is NULL where nothing is to be launched */
-static PetscErrorCode SpikeKrylovMultStep(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step,
-                                          const SpikeKrylovMultArgs *a, PetscInt *blocks)
+PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step,
+                                        const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   PetscFunctionBegin;
   PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
@@ -222,14 +222,6 @@ static PetscErrorCode SpikeKrylovMultStep(const SpikeKrylovCUDA *h, const SpikeK
 
     return a && c->loan.begin ? SpikeKrylovMultLoan<STEP>(h, c, a) : SpikeKrylovMultForm<STEP>(h, c, a, blocks);
   }));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step,
-                                          PetscInt *blocks)
-{
-  PetscFunctionBegin;
-  PetscCall(SpikeKrylovMultStep(h, c, step, NULL, blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,7 +244,7 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
   }
   PetscCall(PetscLogGpuTimeBegin());
   if (c->stencil) PetscCall(SpikeKrylovStencilMult_CUDA(h, c, step, &a));
-  else PetscCall(SpikeKrylovMultStep(h, c, step, &a, &blocks));
+  else PetscCall(SpikeKrylovMultStep_CUDA(h, c, step, &a, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(
     PetscLogGpuFlops(2.0 * c->nz + (scale ? 1.0 : 0.0) * rows + (n ? SpikeKrylovSteps[step].flops : 0.0) * rows));

@@ -315,9 +315,9 @@ static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* mult.cu: blocks of the kernel of a product with this step in its epilogue */
-PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
-                                                       SpikeKrylovStep, PetscInt *);
+/* mult.cu: a product with this step in its epilogue, or without arguments only the blocks of its kernel */
+PETSC_INTERN PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                     SpikeKrylovStep, const SpikeKrylovMultArgs *, PetscInt *);
 
 /* stencil.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,

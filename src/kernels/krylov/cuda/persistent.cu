@@ -482,9 +482,9 @@ PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const S
   for (PetscInt k = 1; k < nvectors; k++)
     if (SpikeKrylovIsWide(1, i->v + k) != wide) PetscFunctionReturn(PETSC_SUCCESS);
   if (i->diagonal && ((size_t)i->diagonal % alignof(SpikeKrylovPair) == 0) != wide) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeKrylovMultBlocks_CUDA(h, c, cg ? SPIKE_CG_ALPHA : SPIKE_BCGS_ALPHA, &parts[0]));
-  if (!cg) PetscCall(SpikeKrylovMultBlocks_CUDA(h, c, SPIKE_BCGS_OMEGA, &parts[1]));
-  PetscCall(SpikeKrylovStepBlocks_CUDA(h, last, i->n, wide, &parts[cg ? 1 : 2]));
+  PetscCall(SpikeKrylovMultStep_CUDA(h, c, cg ? SPIKE_CG_ALPHA : SPIKE_BCGS_ALPHA, NULL, &parts[0]));
+  if (!cg) PetscCall(SpikeKrylovMultStep_CUDA(h, c, SPIKE_BCGS_OMEGA, NULL, &parts[1]));
+  PetscCall(SpikeKrylovStepLaunch_CUDA(h, last, i->n, NULL, wide, false, &parts[cg ? 1 : 2]));
   PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt) {
     return SpikePersistentRows(h, rows, i, its, parts, &fits);
   }));

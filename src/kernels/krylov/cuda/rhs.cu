@@ -258,21 +258,16 @@ static PetscErrorCode SpikeKrylovRhsCreate_CUDA(SpikeKrylovRhs *s)
   PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
   PetscCall(SpikeDeviceGet(&d->h.gpu));
   d->stride = (PetscInt64)most * 2 * d->h.gpu->multiprocessors;
-  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&d->device, s->m * sizeof(*d->device))));
-  PetscCallCUDA(cudaMemsetAsync(d->device, 0, s->m * sizeof(*d->device), d->h.stream));
-  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&d->partials, s->m * d->stride * sizeof(PetscScalar))));
-  PetscCall(SpikeAllocated_CUDA(cudaHostAlloc((void **)&d->mail, s->m * sizeof(*d->mail), cudaHostAllocMapped)));
+  PetscCall(SpikeCalloc_CUDA(s->m, d->h.stream, &d->device));
+  PetscCall(SpikeMalloc_CUDA((PetscCount)s->m * d->stride, &d->partials));
+  PetscCall(SpikeMallocMapped_CUDA(s->m, &d->mail, &d->devicemail));
   memset((void *)d->mail, 0, s->m * sizeof(*d->mail));
-  PetscCallCUDA(cudaHostGetDevicePointer((void **)&d->devicemail, (void *)d->mail, 0));
-  PetscCall(SpikeAllocated_CUDA(
-    cudaHostAlloc((void **)&d->basissums, 2 * s->m * most * sizeof(PetscReal), cudaHostAllocMapped)));
-  PetscCallCUDA(cudaHostGetDevicePointer((void **)&d->devicebasissums, (void *)d->basissums, 0));
+  PetscCall(SpikeMallocMapped_CUDA((PetscCount)2 * s->m * most, &d->basissums, &d->devicebasissums));
   PetscCall(PetscCalloc1(s->m, &d->summed));
   PetscCall(PetscCalloc1(s->m, &s->scalars));
   PetscCall(PetscCalloc1((size_t)s->m * most, &s->sums));
   if (s->nsmall) {
-    PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&s->small, (size_t)s->m * s->nsmall * sizeof(PetscScalar))));
-    PetscCallCUDA(cudaMemsetAsync(s->small, 0, (size_t)s->m * s->nsmall * sizeof(PetscScalar), d->h.stream));
+    PetscCall(SpikeCalloc_CUDA((PetscCount)s->m * s->nsmall, d->h.stream, &s->small));
     if (!s->ondevice) PetscCall(PetscCalloc1((size_t)s->m * s->nsmall, &s->hostsmall));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

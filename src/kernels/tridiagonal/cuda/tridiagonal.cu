@@ -107,7 +107,7 @@ PetscErrorCode SpikeTriStream_CUDA(SpikeTridiagonal *t, cudaStream_t *stream)
 #define SPIKE_TRI_SWITCH 4
 
 /* Tiles of whole systems, and of parts of long ones, with what each row is */
-static PetscErrorCode SpikeTriTiles_Private(SpikeTridiagonal *t, SpikeTriCUDA *h)
+static PetscErrorCode SpikeTriTiles_Private(SpikeTridiagonal *t, SpikeTriCUDA *h, cudaStream_t stream)
 {
   const PetscInt most     = 2 * (h->n / h->tile + 1) + 1;
   PetscInt       capacity = PetscMin(h->n, most) + 2, k = 0, s = 0, nred = 0, *first, *sep, *seprow, *septile, *piece,
@@ -157,21 +157,13 @@ static PetscErrorCode SpikeTriTiles_Private(SpikeTridiagonal *t, SpikeTriCUDA *h
   h->redstart[nred] = s;
   h->ntiles         = k;
   h->nsep           = s;
-  PetscCall(SpikeMalloc_CUDA(k + 1, &h->first));
-  PetscCall(SpikeMalloc_CUDA(k, &h->sep));
-  PetscCall(SpikeMalloc_CUDA(s, &h->seprow));
-  PetscCall(SpikeMalloc_CUDA(s, &h->septile));
-  PetscCall(SpikeMalloc_CUDA(h->n, &h->kind));
-  PetscCallCUDA(cudaMemcpy(h->first, first, (k + 1) * sizeof(*first), cudaMemcpyHostToDevice));
-  if (k) PetscCallCUDA(cudaMemcpy(h->sep, sep, k * sizeof(*sep), cudaMemcpyHostToDevice));
-  if (s) PetscCallCUDA(cudaMemcpy(h->seprow, seprow, s * sizeof(*seprow), cudaMemcpyHostToDevice));
-  if (s) PetscCallCUDA(cudaMemcpy(h->septile, septile, s * sizeof(*septile), cudaMemcpyHostToDevice));
-  if (h->n) PetscCallCUDA(cudaMemcpy(h->kind, kind, h->n, cudaMemcpyHostToDevice));
+  PetscCall(SpikeMallocCopy_CUDA(k + 1, first, stream, &h->first));
+  PetscCall(SpikeMallocCopy_CUDA(k, sep, stream, &h->sep));
+  PetscCall(SpikeMallocCopy_CUDA(s, seprow, stream, &h->seprow));
+  PetscCall(SpikeMallocCopy_CUDA(s, septile, stream, &h->septile));
+  PetscCall(SpikeMallocCopy_CUDA(h->n, kind, stream, &h->kind));
   for (PetscInt i = 0; i < h->npieces; i++) h->longest = PetscMax(h->longest, piece[3 * i + 2] - piece[3 * i + 1]);
-  if (h->how != SPIKE_TRI_PREFIX && h->npieces) {
-    PetscCall(SpikeMalloc_CUDA(3 * (PetscCount)h->npieces, &h->piece));
-    PetscCallCUDA(cudaMemcpy(h->piece, piece, 3 * h->npieces * sizeof(*piece), cudaMemcpyHostToDevice));
-  }
+  if (h->how != SPIKE_TRI_PREFIX) PetscCall(SpikeMallocCopy_CUDA(3 * (PetscCount)h->npieces, piece, stream, &h->piece));
   PetscCallCUDA(cudaDeviceSynchronize()); /* a stream that does not wait for the default one would not see the copies */
   PetscCall(PetscFree(piece));
   PetscCall(PetscMalloc2(s, &h->hostseprow, k + 1, &h->hostfirst));
@@ -222,17 +214,12 @@ static PetscErrorCode SpikeTriCreate_CUDA(SpikeTridiagonal *t)
                  : t->local == PC_SPIKE_TRIDIAGONAL_PCR ? PETSC_INT_MAX
                  : t->switchpoint == PETSC_DECIDE       ? SPIKE_TRI_SWITCH
                                                         : PetscMax(t->switchpoint, 1);
-  PetscCall(SpikeTriTiles_Private(t, h));
-  PetscCall(SpikeMalloc_CUDA(h->n, &h->l));
-  PetscCall(SpikeMalloc_CUDA(h->n, &h->r));
-  PetscCall(SpikeMalloc_CUDA(h->n, &h->v));
+  PetscCall(SpikeTriTiles_Private(t, h, stream));
+  PetscCall(SpikeMalloc_CUDA(h->n, &h->l, &h->r, &h->v));
   if (h->how == SPIKE_TRI_TWOWAY || h->how == SPIKE_TRI_PIVOTED) PetscCall(SpikeMalloc_CUDA(h->n, &h->u));
   if (h->how == SPIKE_TRI_PIVOTED) PetscCall(SpikeMalloc_CUDA(h->n, &h->swapped));
-  if (h->how != SPIKE_TRI_PREFIX && h->how != SPIKE_TRI_THOMAS) {
-    PetscCall(SpikeMalloc_CUDA(h->n, &h->dl));
-    PetscCall(SpikeMalloc_CUDA(h->n, &h->d));
-    PetscCall(SpikeMalloc_CUDA(h->n, &h->du));
-  }
+  if (h->how != SPIKE_TRI_PREFIX && h->how != SPIKE_TRI_THOMAS)
+    PetscCall(SpikeMalloc_CUDA(h->n, &h->dl, &h->d, &h->du));
   PetscCall(SpikeMalloc_CUDA(1, &h->report));
   PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->badvalue));
   PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport))));
@@ -240,15 +227,9 @@ static PetscErrorCode SpikeTriCreate_CUDA(SpikeTridiagonal *t)
   PetscCallCUDA(cudaMemsetAsync(&h->report->nboost, 0, sizeof(*h->report) - sizeof(h->report->badrow), stream));
   PetscCall(SpikeTriOnceCreate_CUDA());
   if (h->nsep) {
-    PetscCall(SpikeMalloc_CUDA(h->n, &h->za));
-    PetscCall(SpikeMalloc_CUDA(h->n, &h->zb));
-    if (h->how == SPIKE_TRI_PIVOTED) {
-      PetscCall(SpikeMalloc_CUDA(h->n, &h->zat));
-      PetscCall(SpikeMalloc_CUDA(h->n, &h->zbt));
-    }
-    PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->ends));
-    PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->wa));
-    PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->wb));
+    PetscCall(SpikeMalloc_CUDA(h->n, &h->za, &h->zb));
+    if (h->how == SPIKE_TRI_PIVOTED) PetscCall(SpikeMalloc_CUDA(h->n, &h->zat, &h->zbt));
+    PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->ends, &h->wa, &h->wb));
     PetscCall(
       SpikeMalloc_CUDA((PetscCount)(5 + h->batch) * h->nsep + 2 * (PetscCount)h->batch * h->ntiles, &h->reduced));
   }
