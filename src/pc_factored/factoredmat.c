@@ -2,6 +2,7 @@
 /* factoredmat.c: the matrix of a preconditioner by factors in a type that it reads; what all ranks have to agree on */
 #include "factored.h"
 #include "common/agree.h"
+#include "common/matbaij.h"
 
 /* The parts of a MATAIJ or MATBAIJ on this rank: the diagonal one, and the other with its global columns, or NULL */
 static PetscErrorCode PCFactoredGetParts_Private(Mat A, PetscBool *baij, Mat parts[2], const PetscInt **garray)
@@ -14,7 +15,7 @@ static PetscErrorCode PCFactoredGetParts_Private(Mat A, PetscBool *baij, Mat par
   *garray  = NULL;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, baij, MATSEQBAIJ, MATMPIBAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &mpi, MATMPIAIJ, MATMPIBAIJ, ""));
-  if (mpi && *baij) PetscCall(MatMPIBAIJGetSeqBAIJ(A, &parts[0], &parts[1], garray));
+  if (mpi && *baij) PetscCall(MatMPIBAIJGetSeqBAIJ_Spike(A, &parts[0], &parts[1], garray));
   else if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &parts[0], &parts[1], garray));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
