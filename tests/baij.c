@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "MATBAIJCUDA as an operator: all products as MATBAIJ has them, through changes of values and of the "
-                     "pattern, and what PETSc makes from it, on 1 to 5 ranks.\n\n";
+static char
+  help[] = "MATBAIJCUDA as an operator: all products as MATBAIJ has them, through changes of values and of the "
+           "pattern, and what PETSc makes from it, on 1 to 5 ranks.\n\n";
 
 #include "baijcase.h"
 
@@ -94,8 +95,7 @@ static PetscErrorCode TestChanges(const BaijCase *c, Mat M[2], const char where[
     Both("MatSetOption", MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
     Both("MatZeroRows", MatZeroRows(A, n, rows, 3.0, NULL, NULL));
     Both("MatZeroRowsColumns", MatZeroRowsColumns(A, n, rows, 4.0, NULL, NULL));
-    for (int k = 0; k < 2; k++)
-      PetscCall(MatSetOption(M[k], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    for (int k = 0; k < 2; k++) PetscCall(MatSetOption(M[k], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
     Both("a new pattern", BaijFill(c, 2, 4, PETSC_FALSE, ADD_VALUES, A));
     Both("another one from rank 0", BaijFill(c, 3, 5, PETSC_TRUE, ADD_VALUES, A));
   }
@@ -152,8 +152,8 @@ static PetscErrorCode TestMade(const BaijCase *c, Mat M[2], const char where[])
   for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&D[k]));
   PetscCall(MatGetOwnershipRange(M[0], &begin, &end));
   if (c->mb == c->nb && c->mb) {
-    PetscCall(ISCreateStride(PETSC_COMM_WORLD, PetscMax(0, end - begin - (end - begin > c->bs ? c->bs : 0)), begin, 1,
-                             &rows));
+    PetscCall(
+      ISCreateStride(PETSC_COMM_WORLD, PetscMax(0, end - begin - (end - begin > c->bs ? c->bs : 0)), begin, 1, &rows));
     PetscCall(ISSetBlockSize(rows, c->bs));
     Made("MatCreateSubMatrix", MatCreateSubMatrix(A, rows, rows, MAT_INITIAL_MATRIX, &B));
     for (int k = 0; k < 2; k++) {
@@ -201,8 +201,8 @@ static PetscErrorCode TestConvert(const BaijCase *c, Mat M[2], MatType ours, con
         C = D;
         PetscCall(PetscObjectReference((PetscObject)C));
       }
-      PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &is, t ? MATSEQAIJ : MATSEQBAIJ, t ? MATMPIAIJ : MATMPIBAIJ,
-                                          ""));
+      PetscCall(
+        PetscObjectTypeCompareAny((PetscObject)C, &is, t ? MATSEQAIJ : MATSEQBAIJ, t ? MATMPIAIJ : MATMPIBAIJ, ""));
       PetscCall(SpikeTestCheck(is, "%s: the type is %s", what, ((PetscObject)C)->type_name));
       PetscCall(MatMult(C, x, z));
       PetscCall(BaijSame(z, y, "product", what));
@@ -233,8 +233,8 @@ static PetscErrorCode TestCase(const BaijCase *c, MatType ours, PetscBool remote
   char where[128];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "%" PetscInt_FMT " x %" PetscInt_FMT " blocks of %" PetscInt_FMT,
-                          c->mb, c->nb, c->bs));
+  PetscCall(PetscSNPrintf(where, sizeof(where), "%" PetscInt_FMT " x %" PetscInt_FMT " blocks of %" PetscInt_FMT, c->mb,
+                          c->nb, c->bs));
   for (int k = 0; k < 2; k++) {
     PetscCall(BaijCreate(PETSC_COMM_WORLD, c, k ? MATBAIJ : ours, &M[k]));
     PetscCall(BaijFill(c, 1, 1, remote, INSERT_VALUES, M[k]));

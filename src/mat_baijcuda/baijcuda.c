@@ -41,11 +41,15 @@ static PetscErrorCode MatGetCurrentMemType_BAIJCUDA(Mat A, PetscMemType *memtype
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc chooses its product in the preallocation */
+/* PETSc chooses its product in the preallocation, and leaves the nonzero state as it was */
 static PetscErrorCode MatSeqBAIJSetPreallocation_SeqBAIJCUDA(Mat A, PetscInt bs, PetscInt nz, const PetscInt nnz[])
 {
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
   PetscFunctionBegin;
-  PetscCall((*MatBAIJCUDA_Private(A)->setpreallocation)(A, bs, nz, nnz));
+  PetscCall((*c->setpreallocation)(A, bs, nz, nnz));
+  c->pattern = c->values = -1;
+  c->ahead               = PETSC_FALSE;
   PetscCall(MatBAIJCUDAWrap_Private(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -88,11 +92,11 @@ static PetscErrorCode MatBAIJCUDACompose_Private(Mat A, PetscBool compose)
   MatBAIJCUDAComposeOne("MatConvert_seqbaijcuda_seqbaij_C", MatConvert_BAIJCUDA_BAIJ);
   MatBAIJCUDAComposeOne("MatConvert_mpibaijcuda_mpibaij_C", MatConvert_BAIJCUDA_BAIJ);
   MatBAIJCUDAComposeOne("MatProductSetFromOptions_seqbaijcuda_seqdense_C", MatProductSetFromOptions_BAIJCUDA_Dense);
-  MatBAIJCUDAComposeOne("MatProductSetFromOptions_seqbaijcuda_seqdensecuda_C",
-                        MatProductSetFromOptions_BAIJCUDA_Dense);
+  MatBAIJCUDAComposeOne("MatProductSetFromOptions_seqbaijcuda_seqdensecuda_C", MatProductSetFromOptions_BAIJCUDA_Dense);
   MatBAIJCUDAComposeOne("MatSeqBAIJGetCSR_Spike_C", MatSeqBAIJGetCSR_SeqBAIJCUDA);
   MatBAIJCUDAComposeOne("MatSetPreallocationCOO_C", MatSetPreallocationCOO_BAIJCUDA);
 #undef MatBAIJCUDAComposeOne
+  if (!compose && c->coo) PetscCall(PetscObjectComposeFunction(obj, "MatSetValuesCOO_C", NULL));
   if (c->mpi) PetscFunctionReturn(PETSC_SUCCESS);
 #define MatBAIJCUDAReplace(type, name, kept, f) \
   do { \
@@ -150,10 +154,10 @@ PetscErrorCode MatBAIJCUDARemove_Private(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatBAIJCUDAToHost_Private(A));
+  PetscCall(MatBAIJCUDACompose_Private(A, PETSC_FALSE));
   PetscCall(MatBAIJCUDACOOReset_Private(A));
   PetscCall(MatBAIJCUDAHaloReset_Private(A));
   PetscCall(MatBAIJCUDAReset_Private(A));
-  PetscCall(MatBAIJCUDACompose_Private(A, PETSC_FALSE));
   PetscCall(MatBAIJCUDAUnwrap_Private(A));
   A->ops->destroy           = c->ops.destroy;
   A->ops->bindtocpu         = c->ops.bindtocpu;

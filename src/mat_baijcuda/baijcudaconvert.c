@@ -62,17 +62,17 @@ PetscErrorCode MatConvert_BAIJCUDA_BAIJ(Mat A, MatType newtype, MatReuse reuse, 
 /* To any other type, as MATBAIJ goes there: by a function that it knows, or by a copy as MATBAIJ */
 PetscErrorCode MatConvert_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
-  const char *const prefix[] = {"seq", "mpi", ""};
+  const char *const prefix[]                               = {"seq", "mpi", ""};
   PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = NULL;
-  const PetscBool mpi = MatBAIJCUDA_Private(A)->mpi;
+  const PetscBool mpi                                      = MatBAIJCUDA_Private(A)->mpi;
   char            name[256];
   Mat             C;
 
   PetscFunctionBegin;
   PetscCall(MatBAIJCUDAToHost_Private(A));
   for (int k = 0; k < 3 && !convert; k++) {
-    PetscCall(PetscSNPrintf(name, sizeof(name), "MatConvert_%s_%s%s_C", mpi ? MATMPIBAIJ : MATSEQBAIJ, prefix[k],
-                            newtype));
+    PetscCall(
+      PetscSNPrintf(name, sizeof(name), "MatConvert_%s_%s%s_C", mpi ? MATMPIBAIJ : MATSEQBAIJ, prefix[k], newtype));
     PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &convert));
   }
   if (convert) {
@@ -121,6 +121,7 @@ PetscErrorCode MatDuplicate_BAIJCUDA(Mat A, MatDuplicateOption op, Mat *B)
   PetscCall((*c->ops.duplicate)(A, op, B));
   PetscCall(MatBAIJCUDAAdopt_Private(*B, c->bound));
   PetscCall(MatBAIJCUDAWrap_Private(*B));
+  PetscCall(MatBAIJCUDACOOShare_Private(A, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

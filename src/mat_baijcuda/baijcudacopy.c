@@ -74,15 +74,25 @@ static PetscErrorCode MatBAIJCUDASetPattern_Private(Mat A, PetscBool trans)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MATSEQBAIJCUDA: the copy as A is now; trans: for products with the transpose too */
+/* MATSEQBAIJCUDA: the copy has the pattern of A, and memory for values; trans: for products with the transpose too */
+PetscErrorCode MatBAIJCUDAUpdatePattern_Private(Mat A, PetscBool trans)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  if (!c->mat.data || c->pattern != A->nonzerostate || (trans && !c->trans))
+    PetscCall(MatBAIJCUDASetPattern_Private(A, (PetscBool)(trans || c->trans)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* And the values */
 PetscErrorCode MatBAIJCUDAUpdate_Private(Mat A, PetscBool trans)
 {
   Mat_BAIJCUDA    *c = MatBAIJCUDA_Private(A);
   PetscObjectState state;
 
   PetscFunctionBegin;
-  if (!c->mat.data || c->pattern != A->nonzerostate || (trans && !c->trans))
-    PetscCall(MatBAIJCUDASetPattern_Private(A, (PetscBool)(trans || c->trans)));
+  PetscCall(MatBAIJCUDAUpdatePattern_Private(A, trans));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (c->ahead || c->values == state) PetscFunctionReturn(PETSC_SUCCESS);
   if (c->nval) {

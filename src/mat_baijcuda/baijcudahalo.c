@@ -21,10 +21,10 @@ PetscErrorCode MatBAIJCUDAHaloReset_Private(Mat A)
 /* Ranks that own the columns garray[], which ascend */
 static PetscErrorCode MatBAIJCUDAOwners_Private(Mat A, const PetscInt garray[])
 {
-  Mat_BAIJCUDA *c  = MatBAIJCUDA_Private(A);
-  MatHalo      *h  = &c->halo;
+  Mat_BAIJCUDA  *c  = MatBAIJCUDA_Private(A);
+  MatHalo       *h  = &c->halo;
   const PetscInt bs = A->rmap->bs;
-  PetscMPIInt   owner, size;
+  PetscMPIInt    owner, size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
@@ -64,11 +64,10 @@ static PetscErrorCode MatBAIJCUDAConnect_Private(Mat A, const PetscInt garray[])
   PetscCall(PetscMalloc1(h->sendat[h->nsend] / bs, &wanted));
   PetscCall(PetscMalloc1(h->nrecv + h->nsend, &req));
   for (PetscMPIInt k = 0; k < h->nsend; k++)
-    PetscCallMPI(
-      MPIU_Irecv(wanted + h->sendat[k] / bs, nwanted[k], MPIU_INT, h->sendrank[k], h->tag, comm, req + k));
+    PetscCallMPI(MPIU_Irecv(wanted + h->sendat[k] / bs, nwanted[k], MPIU_INT, h->sendrank[k], h->tag, comm, req + k));
   for (PetscMPIInt k = 0; k < h->nrecv; k++)
-    PetscCallMPI(MPIU_Isend(garray + h->recvat[k] / bs, nblocks[k], MPIU_INT, h->recvrank[k], h->tag, comm,
-                            req + h->nsend + k));
+    PetscCallMPI(
+      MPIU_Isend(garray + h->recvat[k] / bs, nblocks[k], MPIU_INT, h->recvrank[k], h->tag, comm, req + h->nsend + k));
   PetscCallMPI(MPI_Waitall(h->nrecv + h->nsend, req, MPI_STATUSES_IGNORE));
   for (PetscInt k = 0; k < h->sendat[h->nsend] / bs; k++) wanted[k] -= A->cmap->rstart / bs;
   PetscCall(MatBAIJCUDAGetBackend_Private(A));

@@ -22,11 +22,8 @@
 #include "common/matbaij.h"
 #include "mat_halo/halo.h"
 
-/* Coordinates of MatSetPreallocationCOO() as places of values: arrays for assemble(), where the backend works */
-typedef struct {
-  PetscCount  n, nval;      /* coordinates, values of the matrix */
-  PetscCount *first, *from; /* [nval + 1], [first[nval]]         */
-} MatBAIJCOO;
+/* Coordinates of MatSetPreallocationCOO(): baijcudacoo.c */
+typedef struct _n_MatBAIJCOO MatBAIJCOO;
 
 typedef PetscErrorCode (*MatBAIJPreallocation)(Mat, PetscInt, PetscInt, const PetscInt[]);
 typedef PetscErrorCode (*MatBAIJArray)(Mat, PetscScalar **);
@@ -64,9 +61,9 @@ typedef struct {
   PetscInt *index;  /* own blocks of message[], where the backend works */
   MatHalo   halo;
 
-  MatBAIJCOO coo[2]; /* of the diagonal part, which is all of MATSEQBAIJCUDA, and of the other one */
-  PetscBool  hascoo;
-  PetscScalar *staged; /* coo[0].n, where the backend works: values that the caller has elsewhere */
+  MatBAIJCOO  *coo;    /* NULL: none, or left to PETSc */
+  PetscScalar *staged; /* [nstaged] where the backend works: values of coordinates that the caller has elsewhere */
+  PetscCount   nstaged;
 
   /* PETSc's functions that ours replace by their names */
   MatBAIJPreallocation setpreallocation;
@@ -94,6 +91,7 @@ static inline PetscBool MatBAIJCUDAHasKernels_Private(Mat A)
 
 /* baijcudacopy.c */
 PETSC_INTERN PetscErrorCode MatBAIJCUDAGetBackend_Private(Mat);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdate_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
 PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);
@@ -125,7 +123,9 @@ PETSC_INTERN PetscErrorCode MatProductSetFromOptions_BAIJCUDA_Dense(Mat);
 
 /* baijcudacoo.c */
 PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_BAIJCUDA(Mat, PetscCount, PetscInt[], PetscInt[]);
+PETSC_INTERN PetscErrorCode MatSetValuesCOO_BAIJCUDA(Mat, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatBAIJCUDACOOReset_Private(Mat);
+PETSC_INTERN PetscErrorCode MatBAIJCUDACOOShare_Private(Mat, Mat);
 
 /* baijcudahost.c */
 PETSC_INTERN PetscErrorCode MatBAIJCUDAWrap_Private(Mat);

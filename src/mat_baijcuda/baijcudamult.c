@@ -11,10 +11,10 @@
 PetscErrorCode MatBAIJCUDARun_Private(Mat A, SpikeBlockOp op, SpikeBlockMode mode, PetscInt m, const PetscScalar *X,
                                       PetscCount ldx, PetscScalar *Y, PetscCount ldy)
 {
-  Mat_BAIJCUDA            *c = MatBAIJCUDA_Private(A);
-  const PetscSpikePrecision precision =
-    PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
-  SpikeBlockTask task;
+  Mat_BAIJCUDA             *c         = MatBAIJCUDA_Private(A);
+  const PetscSpikePrecision precision = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
+                                                                      : PETSC_SPIKE_PRECISION_DOUBLE;
+  SpikeBlockTask            task;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&task, sizeof(task)));
@@ -46,8 +46,8 @@ static PetscErrorCode MatBAIJCUDARunVector_Private(Mat A, SpikeBlockOp op, Petsc
 /* y = A x + z, or with op the transpose, z NULL for 0, y for y */
 static PetscErrorCode MatBAIJCUDAMult_Private(Mat A, SpikeBlockOp op, Vec x, Vec z, Vec y)
 {
-  Mat_BAIJCUDA      *c        = MatBAIJCUDA_Private(A);
-  const PetscBool    trans    = (PetscBool)(op != SPIKE_BLOCK_MULT), add = (PetscBool)(z != NULL);
+  Mat_BAIJCUDA      *c     = MatBAIJCUDA_Private(A);
+  const PetscBool    trans = (PetscBool)(op != SPIKE_BLOCK_MULT), add = (PetscBool)(z != NULL);
   Mat                parts[2] = {A, NULL};
   SpikeProductArrays v;
 
@@ -81,8 +81,8 @@ static PetscErrorCode MatBAIJCUDAFallBack_Private(Mat A)
   PetscFunctionBegin;
   PetscCall(MatBAIJCUDAToHost_Private(A));
   if (A->rmap->bs > SPIKE_BLOCK_MAXBS)
-    PetscCall(PetscInfo(A, "Blocks of %" PetscInt_FMT " rows: the product is that of MATBAIJ on the host\n",
-                        A->rmap->bs));
+    PetscCall(
+      PetscInfo(A, "Blocks of %" PetscInt_FMT " rows: the product is that of MATBAIJ on the host\n", A->rmap->bs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,6 +92,7 @@ PetscErrorCode MatMult_BAIJCUDA(Mat A, Vec x, Vec y)
   if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT, x, NULL, y));
   else {
     PetscCall(MatBAIJCUDAFallBack_Private(A));
+    PetscCall(VecSet(y, 0.0)); /* that of MATBAIJ may leave rows without blocks as they are */
     PetscCall((*MatBAIJCUDA_Private(A)->ops.mult)(A, x, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
