@@ -94,6 +94,7 @@ static PetscErrorCode MatBAIJCUDACompose_Private(Mat A, PetscBool compose)
   MatBAIJCUDAComposeOne("MatProductSetFromOptions_seqbaijcuda_seqdense_C", MatProductSetFromOptions_BAIJCUDA_Dense);
   MatBAIJCUDAComposeOne("MatProductSetFromOptions_seqbaijcuda_seqdensecuda_C", MatProductSetFromOptions_BAIJCUDA_Dense);
   MatBAIJCUDAComposeOne("MatSeqBAIJGetCSR_Spike_C", MatSeqBAIJGetCSR_SeqBAIJCUDA);
+  MatBAIJCUDAComposeOne("MatConvertIsReused_Spike_C", MatBAIJCUDAByCoordinates_Private);
   MatBAIJCUDAComposeOne("MatSetPreallocationCOO_C", MatSetPreallocationCOO_BAIJCUDA);
 #undef MatBAIJCUDAComposeOne
   if (!compose && c->coo) PetscCall(PetscObjectComposeFunction(obj, "MatSetValuesCOO_C", NULL));

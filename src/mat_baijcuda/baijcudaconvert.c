@@ -66,9 +66,15 @@ PetscErrorCode MatConvert_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *
   PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = NULL;
   const PetscBool mpi                                      = MatBAIJCUDA_Private(A)->mpi;
   char            name[256];
+  PetscBool       ours;
   Mat             C;
 
   PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAByCoordinates_Private(A, newtype, &ours));
+  if (ours) {
+    PetscCall(MatConvert_BAIJCUDA_AIJCUSPARSE(A, newtype, reuse, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatBAIJCUDAToHost_Private(A));
   for (int k = 0; k < 3 && !convert; k++) {
     PetscCall(
@@ -174,11 +180,51 @@ static PetscErrorCode MatBAIJCUDAReused_Private(MatReuse reuse, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Collective: whether an index set has whole blocks of the matrix, which MATBAIJ wants */
+static PetscErrorCode MatBAIJCUDAHasBlocks_Private(Mat A, IS is, PetscBool *whole)
+{
+  const PetscInt  bs = A->rmap->bs;
+  const PetscInt *i;
+  PetscInt        n;
+
+  PetscFunctionBegin;
+  PetscCall(ISGetLocalSize(is, &n));
+  PetscCall(ISGetIndices(is, &i));
+  *whole = (PetscBool)(n % bs == 0);
+  for (PetscInt k = 0; k < n && *whole; k++)
+    if (k % bs ? i[k] != i[k - 1] + 1 : i[k] % bs) *whole = PETSC_FALSE;
+  PetscCall(ISRestoreIndices(is, &i));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, whole, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fields inside of blocks, as those of PCFIELDSPLIT, are submatrices of the matrix as AIJ */
+static PetscErrorCode MatBAIJCUDASubMatrixAIJ_Private(Mat A, IS row, IS col, MatReuse reuse, Mat *B)
+{
+  PetscBool device;
+  Mat       C;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(A, "The submatrix does not have whole blocks: it is one of type aij\n"));
+  PetscCall(MatBAIJCUDAByCoordinates_Private(A, "aijcusparse", &device));
+  PetscCall(MatConvert(A, device ? "aijcusparse" : MATAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatCreateSubMatrix(C, row, col, reuse, B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatCreateSubMatrix_BAIJCUDA(Mat A, IS row, IS col, MatReuse reuse, Mat *B)
 {
   Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  PetscBool     whole[2];
 
   PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAHasBlocks_Private(A, row, &whole[0]));
+  PetscCall(MatBAIJCUDAHasBlocks_Private(A, col, &whole[1]));
+  if (!whole[0] || !whole[1]) {
+    PetscCall(MatBAIJCUDASubMatrixAIJ_Private(A, row, col, reuse, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatBAIJCUDAToHost_Private(A));
   PetscCall(MatBAIJCUDAReused_Private(reuse, *B));
   PetscCall((*c->ops.createsubmatrix)(A, row, col, reuse, B));

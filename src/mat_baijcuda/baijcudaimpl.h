@@ -10,6 +10,7 @@
     baijcudaproduct.c  products with dense matrices
     baijcudacoo.c      MatSetValuesCOO()
     baijcudahost.c     operations that PETSc does on the host
+    baijcudaaij.c      MATAIJCUSPARSE from it
     baijcudaconvert.c  other types, copies, submatrices
     baijcuda.c         creation, destruction, the table of operations
 */
@@ -63,7 +64,8 @@ typedef struct {
 
   MatBAIJCOO  *coo;    /* NULL: none, or left to PETSc */
   PetscScalar *staged; /* [nstaged] where the backend works: values of coordinates that the caller has elsewhere */
-  PetscCount   nstaged;
+  PetscScalar *joined; /* [njoined] likewise: values of both parts, one after the other */
+  PetscCount   nstaged, njoined;
 
   /* PETSc's functions that ours replace by their names */
   MatBAIJPreallocation setpreallocation;
@@ -130,6 +132,10 @@ PETSC_INTERN PetscErrorCode MatBAIJCUDACOOShare_Private(Mat, Mat);
 /* baijcudahost.c */
 PETSC_INTERN PetscErrorCode MatBAIJCUDAWrap_Private(Mat);
 PETSC_INTERN PetscErrorCode MatBAIJCUDAUnwrap_Private(Mat);
+
+/* baijcudaaij.c */
+PETSC_INTERN PetscErrorCode MatBAIJCUDAByCoordinates_Private(Mat, MatType, PetscBool *);
+PETSC_INTERN PetscErrorCode MatConvert_BAIJCUDA_AIJCUSPARSE(Mat, MatType, MatReuse, Mat *);
 
 /* baijcudaconvert.c */
 PETSC_INTERN PetscErrorCode MatConvert_BAIJ_BAIJCUDA(Mat, MatType, MatReuse, Mat *);

@@ -113,6 +113,7 @@ PetscErrorCode PCFactoredFits_Private(PC pc, PetscMemType memtype, PetscReal byt
 */
 PetscErrorCode PCFactoredConvert_Private(PC pc, MatType type, PetscBool reuse, Mat *converted, PetscBool *same)
 {
+  PetscErrorCode (*isreused)(Mat, MatType, PetscBool *);
   Mat       now;
   PetscBool shell, readable, inplace, convertible = PETSC_FALSE;
 
@@ -136,6 +137,8 @@ PetscErrorCode PCFactoredConvert_Private(PC pc, MatType type, PetscBool reuse, M
   if (!reuse) PetscCall(MatDestroy(converted));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &inplace, MATSEQDIA, MATMPIDIA, MATSEQDIACUDA,
                                       MATMPIDIACUDA, MATSEQBAIJ, ""));
+  PetscCall(PetscObjectQueryFunction((PetscObject)pc->pmat, "MatConvertIsReused_Spike_C", &isreused));
+  if (isreused) PetscCall((*isreused)(pc->pmat, type, &inplace));
   if (!*converted || inplace) {
     PetscCall(MatConvert(pc->pmat, type, *converted ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, converted));
     PetscFunctionReturn(PETSC_SUCCESS);
