@@ -245,6 +245,7 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/baij_coo_1.out
+      filter: grep -v "function name: "
       test:
          suffix: 1
          nsize: {{1 2 3 5}}

@@ -186,8 +186,8 @@ static PetscErrorCode TestNonlinear(PetscBool time, const char prefix[])
 int main(int argc, char **argv)
 {
   const BaijCase    cases[]  = {{2, 40, 40, 4, 0}, {4, 31, 31, 6, 0}, {5, 12, 12, 3, 2}};
-  const char *const prefix[] = {"none_",     "jacobi_", "pbjacobi_", "bjacobi_", "asm_", "sor_",
-                                "blockilu_", "spike_",  "gamg_",     "bcgs_",    "idr_", "fieldsplit_"};
+  const char *const prefix[] = {"none_",  "jacobi_", "pbjacobi_", "bjacobi_", "asm_", "sor_",       "blockilu_",
+                                "spike_", "gamg_",   "fused_",    "bcgs_",    "idr_", "fieldsplit_"};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -205,9 +205,11 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/baij_solve_1.out
+      filter: grep -v "function name: "
       args: -none_pc_type none -jacobi_pc_type jacobi -pbjacobi_pc_type pbjacobi -bjacobi_pc_type bjacobi
       args: -asm_pc_type asm -asm_sub_pc_type blockilu -sor_pc_type sor -blockilu_pc_type blockilu -spike_pc_type spike
       args: -gamg_pc_type gamg -gamg_pc_use_amat -gamg_pc_gamg_coarse_eq_limit 10 -gamg_mg_levels_pc_type jacobi
+      args: -fused_ksp_type bcgsfused -fused_pc_type none
       args: -bcgs_ksp_type bcgsfused -bcgs_pc_type pbjacobi -idr_ksp_type idrfused -idr_pc_type blockilu
       args: -fieldsplit_pc_type fieldsplit -fieldsplit_pc_fieldsplit_type multiplicative -fieldsplit_fieldsplit_0_pc_type jacobi
       args: -snes_pc_type blockilu -snes_snes_fd_color -ts_ts_type bdf -ts_pc_type pbjacobi -ts_snes_fd_color

@@ -6,16 +6,6 @@
 /* Where copies are; set at registration */
 static const SpikeBlockKernels *MatBAIJCUDAKernels = NULL;
 
-static PetscErrorCode MatDestroy_BAIJCUDA(Mat A)
-{
-  PetscErrorCode (*destroy)(Mat) = MatBAIJCUDA_Private(A)->ops.destroy;
-
-  PetscFunctionBegin;
-  PetscCall(MatBAIJCUDARemove_Private(A));
-  PetscCall((*destroy)(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Values, and products, on the host; the parts of MATMPIBAIJCUDA follow */
 static PetscErrorCode MatBindToCPU_BAIJCUDA(Mat A, PetscBool bind)
 {
@@ -41,13 +31,44 @@ static PetscErrorCode MatGetCurrentMemType_BAIJCUDA(Mat A, PetscMemType *memtype
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  PETSc's functions that ours replace by their names. Factors that PETSc makes from A come with ours, and are none of
+  ours otherwise
+*/
+static struct {
+  PetscErrorCode (*setpreallocation)(Mat, PetscInt, PetscInt, const PetscInt[]);
+  PetscErrorCode (*getarray)(Mat, PetscScalar **);
+  PetscErrorCode (*storevalues)(Mat);
+  PetscErrorCode (*retrievevalues)(Mat);
+} petsc;
+
+PetscErrorCode MatBAIJCUDAGetArray_Private(Mat A, PetscScalar **a)
+{
+  PetscFunctionBegin;
+  PetscCall((*petsc.getarray)(A, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBAIJCUDAFetch_Private(Mat A)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAIs_Private(A, &is));
+  if (is) PetscCall(MatBAIJCUDAToHost_Private(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* PETSc chooses its product in the preallocation, and leaves the nonzero state as it was */
 static PetscErrorCode MatSeqBAIJSetPreallocation_SeqBAIJCUDA(Mat A, PetscInt bs, PetscInt nz, const PetscInt nnz[])
 {
   Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  PetscBool     is;
 
   PetscFunctionBegin;
-  PetscCall((*c->setpreallocation)(A, bs, nz, nnz));
+  PetscCall((*petsc.setpreallocation)(A, bs, nz, nnz));
+  PetscCall(MatBAIJCUDAIs_Private(A, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
   c->pattern = c->values = -1;
   c->ahead               = PETSC_FALSE;
   PetscCall(MatBAIJCUDAWrap_Private(A));
@@ -57,66 +78,70 @@ static PetscErrorCode MatSeqBAIJSetPreallocation_SeqBAIJCUDA(Mat A, PetscInt bs,
 static PetscErrorCode MatSeqBAIJGetArray_SeqBAIJCUDA(Mat A, PetscScalar **a)
 {
   PetscFunctionBegin;
-  PetscCall(MatBAIJCUDAToHost_Private(A));
-  PetscCall((*MatBAIJCUDA_Private(A)->getarray)(A, a));
+  PetscCall(MatBAIJCUDAFetch_Private(A));
+  PetscCall((*petsc.getarray)(A, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatStoreValues_SeqBAIJCUDA(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatBAIJCUDAToHost_Private(A));
-  PetscCall((*MatBAIJCUDA_Private(A)->storevalues)(A));
+  PetscCall(MatBAIJCUDAFetch_Private(A));
+  PetscCall((*petsc.storevalues)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatRetrieveValues_SeqBAIJCUDA(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatBAIJCUDAToHost_Private(A));
-  PetscCall((*MatBAIJCUDA_Private(A)->retrievevalues)(A));
+  PetscCall(MatBAIJCUDAFetch_Private(A));
+  PetscCall((*petsc.retrievevalues)(A));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Functions that others find by their names. Those of PETSc that ours replace come back */
-static PetscErrorCode MatBAIJCUDACompose_Private(Mat A, PetscBool compose)
+/* Functions that others find by their names. Those of PETSc that ours replace come back, where the matrix stays */
+static PetscErrorCode MatBAIJCUDACompose_Private(Mat A, PetscBool compose, PetscBool stays)
 {
   Mat_BAIJCUDA *c   = MatBAIJCUDA_Private(A);
   PetscObject   obj = (PetscObject)A;
 
   PetscFunctionBegin;
 #define MatBAIJCUDAComposeOne(name, f) PetscCall(PetscObjectComposeFunction(obj, name, compose ? f : NULL))
-  MatBAIJCUDAComposeOne("MatConvert_seqbaij_seqbaijcuda_C", MatConvert_BAIJ_BAIJCUDA);
-  MatBAIJCUDAComposeOne("MatConvert_mpibaij_mpibaijcuda_C", MatConvert_BAIJ_BAIJCUDA);
-  MatBAIJCUDAComposeOne("MatConvert_seqbaijcuda_seqbaij_C", MatConvert_BAIJCUDA_BAIJ);
-  MatBAIJCUDAComposeOne("MatConvert_mpibaijcuda_mpibaij_C", MatConvert_BAIJCUDA_BAIJ);
   MatBAIJCUDAComposeOne("MatProductSetFromOptions_seqbaijcuda_seqdense_C", MatProductSetFromOptions_BAIJCUDA_Dense);
   MatBAIJCUDAComposeOne("MatProductSetFromOptions_seqbaijcuda_seqdensecuda_C", MatProductSetFromOptions_BAIJCUDA_Dense);
   MatBAIJCUDAComposeOne("MatSeqBAIJGetCSR_Spike_C", MatSeqBAIJGetCSR_SeqBAIJCUDA);
+  MatBAIJCUDAComposeOne("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_BAIJCUDA);
   MatBAIJCUDAComposeOne("MatConvertIsReused_Spike_C", MatBAIJCUDAByCoordinates_Private);
   MatBAIJCUDAComposeOne("MatSetPreallocationCOO_C", MatSetPreallocationCOO_BAIJCUDA);
 #undef MatBAIJCUDAComposeOne
   if (!compose && c->coo) PetscCall(PetscObjectComposeFunction(obj, "MatSetValuesCOO_C", NULL));
   if (c->mpi) PetscFunctionReturn(PETSC_SUCCESS);
-#define MatBAIJCUDAReplace(type, name, kept, f) \
+#define MatBAIJCUDAReplace(name, kept, f) \
   do { \
-    static type petsc = NULL; /* a duplicate comes with ours */ \
-    type        now; \
-\
-    if (compose) { \
-      PetscCall(PetscObjectQueryFunction(obj, name, &now)); \
-      if (now != f) petsc = now; \
+    if (compose) { /* a duplicate comes with ours */ \
+      if (!petsc.kept) PetscCall(PetscObjectQueryFunction(obj, name, &petsc.kept)); \
       PetscCall(PetscObjectComposeFunction(obj, name, f)); \
-      c->kept = petsc; \
-    } else PetscCall(PetscObjectComposeFunction(obj, name, c->kept)); \
+    } else PetscCall(PetscObjectComposeFunction(obj, name, stays ? petsc.kept : NULL)); \
   } while (0)
-  MatBAIJCUDAReplace(MatBAIJPreallocation, "MatSeqBAIJSetPreallocation_C", setpreallocation,
-                     MatSeqBAIJSetPreallocation_SeqBAIJCUDA);
-  MatBAIJCUDAReplace(MatBAIJArray, "MatSeqBAIJGetArray_C", getarray, MatSeqBAIJGetArray_SeqBAIJCUDA);
-  MatBAIJCUDAReplace(MatBAIJValues, "MatStoreValues_C", storevalues, MatStoreValues_SeqBAIJCUDA);
-  MatBAIJCUDAReplace(MatBAIJValues, "MatRetrieveValues_C", retrievevalues, MatRetrieveValues_SeqBAIJCUDA);
+  MatBAIJCUDAReplace("MatSeqBAIJSetPreallocation_C", setpreallocation, MatSeqBAIJSetPreallocation_SeqBAIJCUDA);
+  MatBAIJCUDAReplace("MatSeqBAIJGetArray_C", getarray, MatSeqBAIJGetArray_SeqBAIJCUDA);
+  MatBAIJCUDAReplace("MatStoreValues_C", storevalues, MatStoreValues_SeqBAIJCUDA);
+  MatBAIJCUDAReplace("MatRetrieveValues_C", retrievevalues, MatRetrieveValues_SeqBAIJCUDA);
 #undef MatBAIJCUDAReplace
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBAIJCUDATakeAway_Private(Mat, PetscBool);
+
+/* MatHeaderMerge() has taken the list of functions away before: nothing may come into a new one */
+static PetscErrorCode MatDestroy_BAIJCUDA(Mat A)
+{
+  PetscErrorCode (*destroy)(Mat) = MatBAIJCUDA_Private(A)->ops.destroy;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDATakeAway_Private(A, PETSC_FALSE));
+  PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,7 +163,7 @@ PetscErrorCode MatBAIJCUDAInstall_Private(Mat A, MatType type)
   A->ops->getcurrentmemtype = MatGetCurrentMemType_BAIJCUDA;
   A->ops->convertfrom       = MatConvertFrom_BAIJCUDA;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, type));
-  PetscCall(MatBAIJCUDACompose_Private(A, PETSC_TRUE));
+  PetscCall(MatBAIJCUDACompose_Private(A, PETSC_TRUE, PETSC_TRUE));
   MatSetBoundToCPU_Spike(A, PETSC_FALSE);
   if (!PetscMemTypeHost(c->k->memtype)) {
     PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
@@ -148,14 +173,13 @@ PetscErrorCode MatBAIJCUDAInstall_Private(Mat A, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* And back: PETSc's values are right after it */
-PetscErrorCode MatBAIJCUDARemove_Private(Mat A)
+static PetscErrorCode MatBAIJCUDATakeAway_Private(Mat A, PetscBool stays)
 {
   Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
 
   PetscFunctionBegin;
-  PetscCall(MatBAIJCUDAToHost_Private(A));
-  PetscCall(MatBAIJCUDACompose_Private(A, PETSC_FALSE));
+  if (stays) PetscCall(MatBAIJCUDAToHost_Private(A));
+  PetscCall(MatBAIJCUDACompose_Private(A, PETSC_FALSE, stays));
   PetscCall(MatBAIJCUDACOOReset_Private(A));
   PetscCall(MatBAIJCUDAHaloReset_Private(A));
   PetscCall(MatBAIJCUDAReset_Private(A));
@@ -171,6 +195,14 @@ PetscErrorCode MatBAIJCUDARemove_Private(Mat A)
     MatSetBoundToCPU_Spike(A, PETSC_TRUE);
   }
   PetscCall(PetscFree(A->spptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* And back: PETSc's values are right after it */
+PetscErrorCode MatBAIJCUDARemove_Private(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDATakeAway_Private(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -28,9 +28,12 @@ static PetscErrorCode MatBAIJCUDAGetPattern_Private(const Mat parts[2], MatBAIJC
 /* Whether a matrix goes to `type` so. With the host's kernels MATAIJ takes the place of MATAIJCUSPARSE, for tests */
 PetscErrorCode MatBAIJCUDAByCoordinates_Private(Mat A, MatType type, PetscBool *is)
 {
+  PetscBool ours;
+
   PetscFunctionBegin;
   *is = PETSC_FALSE;
-  if (!MatBAIJCUDAHasKernels_Private(A) || !A->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBAIJCUDAIs_Private(A, &ours));
+  if (!ours || !MatBAIJCUDAHasKernels_Private(A) || !A->assembled) PetscFunctionReturn(PETSC_SUCCESS);
   if (PetscMemTypeHost(MatBAIJCUDA_Private(A)->k->memtype))
     PetscCall(PetscStrcmpAny(type, is, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
 #if PetscDefined(HAVE_CUDA)

@@ -26,7 +26,7 @@ static PetscErrorCode MatBAIJCUDAAdopt_Private(Mat A, PetscBool bound)
 }
 
 /* MATSEQBAIJ and MATMPIBAIJ to ours: their blocks stay where they are */
-PetscErrorCode MatConvert_BAIJ_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+static PetscErrorCode MatConvert_BAIJ_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
   Mat C = A;
 
@@ -43,7 +43,7 @@ PetscErrorCode MatConvert_BAIJ_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, 
 }
 
 /* And back */
-PetscErrorCode MatConvert_BAIJCUDA_BAIJ(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+static PetscErrorCode MatConvert_BAIJCUDA_BAIJ(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
   Mat C = A;
 
@@ -66,10 +66,15 @@ PetscErrorCode MatConvert_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *
   PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = NULL;
   const PetscBool mpi                                      = MatBAIJCUDA_Private(A)->mpi;
   char            name[256];
-  PetscBool       ours;
+  PetscBool       ours, baij;
   Mat             C;
 
   PetscFunctionBegin;
+  PetscCall(PetscStrcmpAny(newtype, &baij, MATBAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij) {
+    PetscCall(MatConvert_BAIJCUDA_BAIJ(A, newtype, reuse, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatBAIJCUDAByCoordinates_Private(A, newtype, &ours));
   if (ours) {
     PetscCall(MatConvert_BAIJCUDA_AIJCUSPARSE(A, newtype, reuse, B));
@@ -100,10 +105,15 @@ PetscErrorCode MatConvert_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *
 PetscErrorCode MatConvertFrom_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
   Mat         C;
-  PetscBool   mpi, root;
+  PetscBool   mpi, root, baij;
   PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij) {
+    PetscCall(MatConvert_BAIJ_BAIJCUDA(A, newtype, reuse, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(PetscStrcmp(newtype, MATBAIJCUDA, &root));
   PetscCall(PetscStrbeginswith(root ? ((PetscObject)A)->type_name : newtype, "mpi", &mpi));

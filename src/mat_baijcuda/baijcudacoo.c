@@ -259,10 +259,12 @@ PetscErrorCode MatSetPreallocationCOO_BAIJCUDA(Mat A, PetscCount n, PetscInt i[]
   Mat_BAIJCUDA   *c = MatBAIJCUDA_Private(A);
   const PetscInt *garray;
   PetscCount     *place;
-  PetscBool       remote;
+  PetscBool       remote, is;
   Mat             parts[2];
 
   PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAIs_Private(A, &is));
+  PetscCheck(is, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "A factor has no coordinates");
   PetscCall(MatBAIJCUDACOOReset_Private(A));
   if (A->rmap->bs < 1) A->rmap->bs = 1;
   if (A->rmap->bs > SPIKE_BLOCK_MAXBS || A->structure_only) {

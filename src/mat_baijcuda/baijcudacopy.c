@@ -61,6 +61,7 @@ static PetscErrorCode MatBAIJCUDASetPattern_Private(Mat A, PetscBool trans)
   PetscCall((*c->k->matdestroy)(&c->b, &c->mat));
   PetscCall(PetscMemzero(&c->mat, sizeof(c->mat)));
   c->pattern = -1;
+  c->shape++;
   PetscCall((*c->k->matcreate)(&c->b, bs, mb, A->cmap->n / bs, bi, bj, trans, &c->mat));
   c->trans = trans;
   if (!values || c->nval != (PetscCount)bi[mb] * bs * bs) {
@@ -99,7 +100,7 @@ PetscErrorCode MatBAIJCUDAUpdate_Private(Mat A, PetscBool trans)
   if (c->nval) {
     PetscScalar *a;
 
-    PetscCall((*c->getarray)(A, &a));
+    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
     PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_FALSE, c->val, a, (size_t)c->nval * sizeof(PetscScalar)));
   }
   c->values = state;
@@ -162,7 +163,7 @@ PetscErrorCode MatBAIJCUDAToHost_Private(Mat A)
   } else if (c->nval) {
     PetscScalar *a;
 
-    PetscCall((*c->getarray)(A, &a));
+    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
     PetscCall((*c->k->copy)(&c->b, PETSC_FALSE, PETSC_TRUE, a, c->val, (size_t)c->nval * sizeof(PetscScalar)));
   }
   PetscCall(PetscObjectStateGet((PetscObject)A, &c->values));
@@ -185,8 +186,11 @@ PetscErrorCode MatBAIJCUDAAhead_Private(Mat A)
 PetscErrorCode MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat A, PetscMemType memtype, SpikeBlockCSR *csr)
 {
   Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  PetscBool     is;
 
   PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAIs_Private(A, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
   if (MatBAIJCUDAHasKernels_Private(A) && c->k->memtype == memtype) {
     PetscCall(MatBAIJCUDAUpdate_Private(A, PETSC_FALSE));
     PetscCall((*c->k->matpattern)(&c->mat, &csr->ai, &csr->aj));
@@ -198,7 +202,7 @@ PetscErrorCode MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat A, PetscMemType memtype, SpikeBl
 
     PetscCall(MatBAIJCUDAToHost_Private(A));
     PetscCall(MatBAIJCUDAGetRows_Private(A, &mb, &csr->ai, &csr->aj));
-    PetscCall((*c->getarray)(A, &a));
+    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
     csr->bs = A->rmap->bs;
     csr->aa = a;
   }

@@ -20,15 +20,12 @@
 #include <petsc/private/matimpl.h>
 #include "common/array.h"
 #include "common/bound.h"
+#include "common/enqueue.h"
 #include "common/matbaij.h"
 #include "mat_halo/halo.h"
 
 /* Coordinates of MatSetPreallocationCOO(): baijcudacoo.c */
 typedef struct _n_MatBAIJCOO MatBAIJCOO;
-
-typedef PetscErrorCode (*MatBAIJPreallocation)(Mat, PetscInt, PetscInt, const PetscInt[]);
-typedef PetscErrorCode (*MatBAIJArray)(Mat, PetscScalar **);
-typedef PetscErrorCode (*MatBAIJValues)(Mat);
 
 /* In A->spptr, which MATBAIJ does not use */
 typedef struct {
@@ -42,6 +39,7 @@ typedef struct {
   PetscBool        trans;
   PetscCount       nval;
   PetscScalar     *val;
+  PetscObjectState shape;   /* another number for each memory of pattern or values */
   PetscObjectState pattern; /* nonzero state of what mat has, -1: none */
   /*
     Object state of A when the copy had its values, -1: none. Of MATMPIBAIJCUDA: when the states of its parts were right
@@ -66,11 +64,6 @@ typedef struct {
   PetscScalar *staged; /* [nstaged] where the backend works: values of coordinates that the caller has elsewhere */
   PetscScalar *joined; /* [njoined] likewise: values of both parts, one after the other */
   PetscCount   nstaged, njoined;
-
-  /* PETSc's functions that ours replace by their names */
-  MatBAIJPreallocation setpreallocation;
-  MatBAIJArray         getarray;
-  MatBAIJValues        storevalues, retrievevalues;
 } Mat_BAIJCUDA;
 
 static inline Mat_BAIJCUDA *MatBAIJCUDA_Private(Mat A)
@@ -120,6 +113,8 @@ PETSC_INTERN PetscErrorCode MatMultTransposeAdd_BAIJCUDA(Mat, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_BAIJCUDA(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_BAIJCUDA(Mat, Vec, Vec, Vec);
 
+PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_BAIJCUDA(PetscObject, SpikeEnqueue *);
+
 /* baijcudaproduct.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_BAIJCUDA_Dense(Mat);
 
@@ -138,8 +133,6 @@ PETSC_INTERN PetscErrorCode MatBAIJCUDAByCoordinates_Private(Mat, MatType, Petsc
 PETSC_INTERN PetscErrorCode MatConvert_BAIJCUDA_AIJCUSPARSE(Mat, MatType, MatReuse, Mat *);
 
 /* baijcudaconvert.c */
-PETSC_INTERN PetscErrorCode MatConvert_BAIJ_BAIJCUDA(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatConvert_BAIJCUDA_BAIJ(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_BAIJCUDA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvertFrom_BAIJCUDA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatDuplicate_BAIJCUDA(Mat, MatDuplicateOption, Mat *);
@@ -153,4 +146,5 @@ PETSC_INTERN PetscErrorCode MatDestroySubMatrices_BAIJCUDA(PetscInt, Mat *[]);
 /* baijcuda.c */
 PETSC_INTERN PetscErrorCode MatBAIJCUDAInstall_Private(Mat, MatType);
 PETSC_INTERN PetscErrorCode MatBAIJCUDARemove_Private(Mat);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAGetArray_Private(Mat, PetscScalar **);
 PETSC_INTERN PetscErrorCode MatBAIJCUDARegister(PetscBool);
