@@ -102,9 +102,8 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 + -dll_append $SPIKE_DIR/lib/libpetscspike.so - load petscspike into an application that does not call this function
 . -spike_host_isa (base|v3|v4)                - instruction set of the host kernels (x86-64 levels); by default the best
                                               one that the processor has
-- -spike_host_baijcuda                        - `MATBAIJCUDA` with the kernels and in the memory of the host, for tests on
-                                              machines without a device; by default the type is there with a device
-                                              only
+- -spike_host_baijcuda                        - `MATBAIJCUDA` with the kernels and in the memory of the host, for tests
+                                              without a device; by default the type needs one
 
   Level: beginner
 

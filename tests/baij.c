@@ -255,16 +255,35 @@ static PetscErrorCode TestCase(const BaijCase *c, MatType ours, PetscBool remote
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Without a device there is no such type, as with PETSc's types of devices */
+static PetscErrorCode TestAbsent(void)
+{
+  PetscErrorCode ierr;
+  Mat            A;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatSetType(A, MATBAIJCUDA);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_UNKNOWN_TYPE), "error %d", (int)ierr));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  PetscInt from = 0, to = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(baijcases);
+  PetscInt  from = 0, to = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(baijcases);
+  PetscBool absent = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-from", &from, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-to", &to, NULL));
-  for (PetscInt k = from; k < to; k++)
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-absent", &absent, NULL));
+  if (absent) PetscCall(TestAbsent());
+  for (PetscInt k = from; k < to && !absent; k++)
     PetscCall(TestCase(&baijcases[k], k % 4 == 2 ? MATMPIBAIJCUDA : MATBAIJCUDA, (PetscBool)(k % 2)));
   PetscCall(SpikeTestEnd("baij"));
   PetscCall(PetscFinalize());
@@ -279,6 +298,10 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 2 3 5}}
          args: -spike_host_baijcuda
+      test:
+         suffix: absent
+         requires: !cuda
+         args: -absent
       test:
          suffix: cuda
          nsize: {{1 3}}

@@ -191,6 +191,69 @@ static PetscErrorCode TestCase(const BaijCase *c, PetscBool remote, PetscBool se
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Values of the device, products, and the setup of PCBLOCKILU with them: nothing passes between host and device, on one
+  rank, once all has been planned, but for what the setup tells the host
+*/
+static PetscErrorCode TestNothingCopied(void)
+{
+#if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
+  const BaijCase c = {4, 60, 60, 5, 0};
+  PetscCount     n = 0;
+  PetscInt      *i, *j;
+  PetscBool      device;
+  PetscMemType   there;
+  Mat            A, B;
+  VecType        vectype;
+  Vec            x, b, y;
+  PC             pc;
+
+  PetscFunctionBegin;
+  PetscCall(BaijCreate(PETSC_COMM_SELF, &c, MATBAIJ, &B));
+  PetscCall(BaijFill(&c, 1, 1, PETSC_FALSE, INSERT_VALUES, B));
+  PetscCall(Coordinates(&c, B, PETSC_FALSE, &n, &i, &j));
+  PetscCall(BaijCreate(PETSC_COMM_SELF, &c, MATBAIJCUDA, &A));
+  PetscCall(MatGetCurrentMemType(A, &there));
+  device = (PetscBool)PetscMemTypeCUDA(there);
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(VecCreate(PETSC_COMM_SELF, &x));
+  PetscCall(VecSetSizes(x, (PetscInt)n, (PetscInt)n));
+  PetscCall(VecSetType(x, vectype));
+  PetscCall(MatSetPreallocationCOO(A, n, i, j));
+  PetscCall(MatCreateVecs(A, &b, &y));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetType(pc, PCBLOCKILU));
+  for (int again = 0; again < 3 && device; again++) {
+    const PetscScalar *v;
+    PetscMemType       memtype;
+    PetscLogDouble     moved;
+
+    PetscCall(SpikeTestSetRandom(x, 3 + again));
+    PetscCall(VecGetArrayReadAndMemType(x, &v, &memtype));
+    moved = petsc_ctog_sz + petsc_gtoc_sz;
+    PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+    PetscCall(MatMult(A, b, y));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCApply(pc, b, y));
+    moved = petsc_ctog_sz + petsc_gtoc_sz - moved;
+    if (again) PetscCall(SpikeTestCheck((PetscBool)(moved < 4096), "%g bytes were copied", (double)moved));
+    PetscCall(VecRestoreArrayReadAndMemType(x, &v));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(PetscFree2(i, j));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+#else
+  return PETSC_SUCCESS;
+#endif
+}
+
 /* Coordinates outside of the matrix; values before coordinates; a pattern that changed meanwhile */
 static PetscErrorCode TestErrors(void)
 {
@@ -236,6 +299,7 @@ int main(int argc, char **argv)
   for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(baijcases); k++)
     PetscCall(TestCase(&baijcases[k], (PetscBool)(k % 4 == 3), (PetscBool)(k % 2)));
   PetscCall(TestErrors());
+  PetscCall(TestNothingCopied());
   PetscCall(SpikeTestEnd("baij_coo"));
   PetscCall(PetscFinalize());
   return 0;

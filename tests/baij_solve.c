@@ -211,7 +211,8 @@ int main(int argc, char **argv)
       args: -gamg_pc_type gamg -gamg_pc_use_amat -gamg_pc_gamg_coarse_eq_limit 10 -gamg_mg_levels_pc_type jacobi
       args: -fused_ksp_type bcgsfused -fused_pc_type none
       args: -bcgs_ksp_type bcgsfused -bcgs_pc_type pbjacobi -idr_ksp_type idrfused -idr_pc_type blockilu
-      args: -fieldsplit_pc_type fieldsplit -fieldsplit_pc_fieldsplit_type multiplicative -fieldsplit_fieldsplit_0_pc_type jacobi
+      args: -fieldsplit_pc_type fieldsplit -fieldsplit_pc_fieldsplit_type multiplicative
+      args: -fieldsplit_fieldsplit_0_pc_type jacobi
       args: -snes_pc_type blockilu -snes_snes_fd_color -ts_ts_type bdf -ts_pc_type pbjacobi -ts_snes_fd_color
       test:
          suffix: 1

@@ -46,7 +46,7 @@ PetscErrorCode MatSeqBAIJGetCSR_Spike(Mat A, PetscMemType memtype, SpikeBlockCSR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatRestoreRowIJ() of MATSEQBAIJ frees nothing here, and MatSeqBAIJRestoreArray() would say that values have changed */
+/* MatRestoreRowIJ() frees nothing here, and MatSeqBAIJRestoreArray() would say that values have changed */
 PetscErrorCode MatSeqBAIJRestoreCSR_Spike(Mat A, PetscMemType memtype, SpikeBlockCSR *csr)
 {
   PetscFunctionBegin;

@@ -234,7 +234,7 @@ PetscErrorCode MatBAIJCUDARemove_Private(Mat A)
   host, and `-info` says so. After `MatBindToCPU()` all is on the host.
 
 .seealso: [](ch_matrices), `Mat`, `MATBAIJ`, `MATSEQBAIJCUDA`, `MATMPIBAIJCUDA`, `MATDIACUDA`, `MATAIJCUSPARSE`,
-`PCBLOCKILU`, `MatSetValuesBlocked()`, `MatSetValuesCOO()`, `MatBindToCPU()`
+`PCBLOCKILU`, `MatSetValues()`, `MatSetValuesCOO()`, `MatBindToCPU()`
 M*/
 
 /*MC

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  baijcudacoo.c: MatSetPreallocationCOO() and MatSetValuesCOO() of MATBAIJCUDA. Coordinates become places of values once;
-  each set of values is one pass of a kernel over the copy, and PETSc's blocks get them when somebody asks. Coordinates
-  of rows of other ranks are left to PETSc, which takes each value by MatSetValues()
+  baijcudacoo.c: MatSetPreallocationCOO() and MatSetValuesCOO() of MATBAIJCUDA. Coordinates become places of values
+  once; each set of values is one pass of a kernel over the copy, and PETSc's blocks get them when somebody asks.
+  Coordinates of rows of other ranks are left to PETSc, which takes each value by MatSetValues()
 */
 #include "baijcudaimpl.h"
 #include <petscdevice.h>
