@@ -310,7 +310,7 @@ check: testprograms
 	  programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
 
 # What a PETSc with a device changes on a machine without one: loading, and the tests of what knows about devices
-DEVICETESTS := @(device|dia|gridstencil|nosync|composition|interface|ksp_fused)
+DEVICETESTS := @(device|dia|baij|gridstencil|nosync|composition|interface|ksp_fused)
 checkdevice: testprograms
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -g '$(DEVICETESTS)' -o $(BUILD)/check \

@@ -34,6 +34,9 @@ typedef void **PetscCtxRt;
 #define MATDIACUDA         "diacuda"
 #define MATSEQDIACUDA      "seqdiacuda"
 #define MATMPIDIACUDA      "mpidiacuda"
+#define MATBAIJCUDA        "baijcuda"
+#define MATSEQBAIJCUDA     "seqbaijcuda"
+#define MATMPIBAIJCUDA     "mpibaijcuda"
 #define MATGRIDSTENCIL     "gridstencil"
 #define MATGRIDSTENCILCUDA "gridstencilcuda"
 

@@ -7,6 +7,7 @@
 #include "ksp_cg/cgimpl.h"
 #include "ksp_idr/idrimpl.h"
 #include "mat_dia/diaimpl.h"
+#include "mat_baijcuda/baijcudaimpl.h"
 #include "mat_gridstencil/gridstencilimpl.h"
 #include "kernels/common/host/isa.h"
 #include "common/fault.h"
@@ -38,6 +39,17 @@ static PetscErrorCode SpikeHostISASetFromOptions_Private(void)
     PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP_SYS,
                "-spike_host_isa %s: this processor, or the compiler of this library, has no more than %s", names[isa],
                names[SpikeISADetect()]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -spike_host_baijcuda: MATBAIJCUDA works on the host, for tests */
+static PetscErrorCode MatBAIJCUDARegisterFromOptions_Private(void)
+{
+  PetscBool host = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-spike_host_baijcuda", &host, NULL));
+  PetscCall(MatBAIJCUDARegister(host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,14 +94,17 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 /*@C
   PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioners `PCSPIKE` and `PCBLOCKILU`,
   the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA`, `MATDIACUDA`,
-  `MATGRIDSTENCIL` and `MATGRIDSTENCILCUDA`, the factorizations of `MATSOLVERSPIKE`, the ordering `MATORDERINGLINES`
+  `MATBAIJCUDA`, `MATGRIDSTENCIL` and `MATGRIDSTENCILCUDA`, the factorizations of `MATSOLVERSPIKE`, the ordering
+  `MATORDERINGLINES`
 
   Logically Collective
 
   Options Database Keys:
 + -dll_append $SPIKE_DIR/lib/libpetscspike.so - load petscspike into an application that does not call this function
-- -spike_host_isa (base|v3|v4)                - instruction set of the host kernels (x86-64 levels); by default the best
+. -spike_host_isa (base|v3|v4)                - instruction set of the host kernels (x86-64 levels); by default the best
                                               one that the processor has
+- -spike_host_baijcuda                        - `MATBAIJCUDA` with the kernels and in the memory of the host, for tests
+                                              without a device; by default the type needs one
 
   Level: beginner
 
@@ -131,6 +146,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
     PetscCall(MatRegister(MATSEQDIACUDA, MatCreate_SeqDIACUDA));
     PetscCall(MatRegister(MATMPIDIACUDA, MatCreate_MPIDIACUDA));
   }
+  PetscCall(MatBAIJCUDARegisterFromOptions_Private());
   PetscCall(MatRegister(MATGRIDSTENCIL, MatCreate_GridStencil));
   if (SpikeStencilKernelsFind(PETSC_MEMTYPE_CUDA))
     PetscCall(MatRegister(MATGRIDSTENCILCUDA, MatCreate_GridStencilCUDA));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* matcsr.c: PETSc's sequential AIJ matrices as pieces in CSR, on the host or where a backend works */
 #include "matcsr.h"
+#include <petscspike.h>
 #include "petsccompat.h"
 
 /*
@@ -85,9 +86,14 @@ PetscErrorCode MatSeqAIJRestoreArrayWrite_Spike(Mat A, PetscMemType memtype, Pet
 */
 PetscErrorCode MatGetMemType_Spike(Mat A, PetscMemType *memtype)
 {
-  PetscBool cuda, bound;
+  PetscBool cuda, bound, ours;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &ours, MATSEQBAIJCUDA, MATMPIBAIJCUDA, ""));
+  if (ours) {
+    PetscCall(MatGetCurrentMemType(A, memtype));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &cuda, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   PetscCall(MatBoundToCPU(A, &bound));
   *memtype = cuda && !bound && MatCUSPARSEHasPetscInt_Spike() ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;

@@ -158,6 +158,7 @@ typedef struct {
   KSPFusedSpMVType spmv;
   PetscBool        borrowed; /* A lends its diagonals or its stencil */
   PetscBool        stencil;
+  SpikeEnqueue     enqueue; /* run is not NULL: without a copy A puts its product on the stream of the method */
 } KSPFusedProduct;
 
 /* The preconditioner B of this solve */

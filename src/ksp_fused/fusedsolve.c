@@ -84,8 +84,9 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   KSPFusedGraphKey    key;
 
   PetscFunctionBegin;
-  f->run.usegraph = (PetscBool)(f->options.graphs && f->s.ondevice && f->s.k->capture && f->product.own && known &&
-                                !f->options.replacement && !PetscLogGpuTimeFlag);
+  f->run.usegraph = (PetscBool)(f->options.graphs && f->s.ondevice && f->s.k->capture &&
+                                (f->product.own || f->product.enqueue.run) && known && !f->options.replacement &&
+                                !PetscLogGpuTimeFlag);
   if (!f->run.usegraph) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(n, &arrays));
   for (PetscInt i = 0; i < n; i++)

@@ -171,18 +171,39 @@ static PetscErrorCode KSPFusedCopy_Private(KSPFused *f, Mat A, PetscObjectId id)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who makes the products of this solve: a loan of A, a copy of A, or MatMult() */
+/*
+  A makes its product on the stream of the method, on one rank, from raw pointers. Graphs of before call it with what it
+  had in memory then
+*/
+static PetscErrorCode KSPFusedSetEnqueued_Private(KSPFused *f, PetscObjectId id, const SpikeEnqueue *e)
+{
+  const PetscBool same = (PetscBool)(f->product.enqueue.run == e->run && f->product.mat == id &&
+                                     f->product.enqueue.shape == e->shape);
+
+  PetscFunctionBegin;
+  if (!same) PetscCall(KSPFusedDestroyGraphs(f));
+  PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+  f->product.enqueue  = *e;
+  f->product.mat      = id;
+  f->product.borrowed = PETSC_FALSE;
+  f->product.nonzero  = -1; /* of no copy */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Who makes the products of this solve: a loan of A, a copy of A, A itself on the stream of the method, or MatMult() */
 static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
 {
   KSPFused              *f    = (KSPFused *)ksp->data;
   const KSPFusedSpMVType spmv = f->options.spmv;
   Mat                    A;
-  SpikeEnqueue           e;
+  SpikeEnqueue           e, enqueued;
   PetscObjectId          id;
   PetscBool              known = PETSC_FALSE, lent;
 
   PetscFunctionBegin;
-  f->product.own = PETSC_FALSE;
+  f->product.own         = PETSC_FALSE;
+  enqueued               = f->product.enqueue;
+  f->product.enqueue.run = NULL;
   if (spmv == KSP_FUSED_SPMV_PETSC || !f->s.k->copy || f->basis.usevec || ksp->transpose_solve)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
@@ -192,7 +213,13 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   if (!f->s.k->borrowstencil || (spmv != KSP_FUSED_SPMV_AUTO && spmv != KSP_FUSED_SPMV_STENCIL)) e.stencil = NULL;
   lent = (PetscBool)(e.product.dia || e.stencil);
   if (!lent && f->size == 1 && spmv != KSP_FUSED_SPMV_STENCIL) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
-  if (!lent && !known) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!lent && !known) {
+    f->product.enqueue = enqueued; /* of the solve before */
+    if (e.run && e.capturable && f->size == 1 && e.memtype == f->s.k->memtype && spmv == KSP_FUSED_SPMV_AUTO)
+      PetscCall(KSPFusedSetEnqueued_Private(f, id, &e));
+    else f->product.enqueue.run = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (lent) PetscCall(KSPFusedBorrow_Private(f, id, &e));
   else PetscCall(KSPFusedCopy_Private(f, A, id));
   f->product.mat      = id;

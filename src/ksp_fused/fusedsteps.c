@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedsteps.c: the operations of one vector: steps and their reductions, products and preconditioners */
 #include "fusedsteps.h"
+#include <petsc/private/matimpl.h>
 #include "adapters.h"
 #include "fusedbasis.h"
 #include "fusedstate.h"
@@ -105,15 +106,23 @@ static PetscErrorCode KSPFusedStep_Vector(KSP ksp, SpikeKrylovStep step, PetscBo
 /* y <- A x */
 static PetscErrorCode KSPFusedMult_Vector(KSP ksp, Vec x, Vec y)
 {
-  Mat A;
+  KSPFused    *f = (KSPFused *)ksp->data;
+  PetscScalar *xa, *ya;
+  Mat          A;
 
   PetscFunctionBegin;
-  if (((KSPFused *)ksp->data)->product.own)
-    PetscCall(KSPFusedEnqueue_Private(ksp, SPIKE_KRYLOV_NSTEPS, PETSC_FALSE, NULL, NULL, x, y));
-  else {
-    PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-    PetscCall(KSP_MatMult(ksp, A, x, y));
-  }
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  if (f->product.own) PetscCall(KSPFusedEnqueue_Private(ksp, SPIKE_KRYLOV_NSTEPS, PETSC_FALSE, NULL, NULL, x, y));
+  else if (f->product.enqueue.run) {
+    PetscCall(PetscLogEventBegin(MAT_Mult, A, x, y, 0));
+    PetscCall(KSPFusedGetArray(ksp, x, PETSC_TRUE, PETSC_FALSE, &xa));
+    PetscCall(KSPFusedGetArray(ksp, y, PETSC_FALSE, PETSC_TRUE, &ya));
+    PetscCall(
+      (*f->product.enqueue.run)((PetscObject)A, PETSC_FALSE, f->s.k->stream ? (*f->s.k->stream)(&f->s) : NULL, xa, ya));
+    PetscCall(KSPFusedRestoreArray(ksp, y, PETSC_FALSE, PETSC_TRUE, &ya));
+    PetscCall(KSPFusedRestoreArray(ksp, x, PETSC_TRUE, PETSC_FALSE, &xa));
+    PetscCall(PetscLogEventEnd(MAT_Mult, A, x, y, 0));
+  } else PetscCall(KSP_MatMult(ksp, A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

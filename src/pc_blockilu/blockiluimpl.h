@@ -4,6 +4,7 @@
 
 #include <petsc/private/matimpl.h>
 #include "kernels/block/block.h"
+#include "common/matbaij.h"
 #include "common/matcsr.h"
 #include "pc_factored/factored.h"
 #include "common/enqueue.h"

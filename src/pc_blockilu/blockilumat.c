@@ -78,15 +78,8 @@ PetscErrorCode PCBlockILUGetCSR_Private(Mat A, PetscMemType memtype, BlockILUMat
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &m->baij, MATSEQBAIJ, MATMPIBAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &mpi, MATMPIAIJ, MATMPIBAIJ, ""));
   if (m->baij) {
-    PetscBool    done;
-    PetscScalar *a;
-
-    if (mpi) PetscCall(MatMPIBAIJGetSeqBAIJ(A, &m->A, NULL, NULL));
-    PetscCall(MatGetRowIJ(m->A, 0, PETSC_FALSE, PETSC_TRUE, &m->nrows, &m->csr.ai, &m->csr.aj, &done));
-    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MATSEQBAIJ does not give its rows");
-    PetscCall(MatSeqBAIJGetArray(m->A, &a));
-    PetscCall(MatGetBlockSize(m->A, &m->csr.bs));
-    m->csr.aa = a;
+    if (mpi) PetscCall(MatMPIBAIJGetSeqBAIJ_Spike(A, &m->A, NULL, NULL));
+    PetscCall(MatSeqBAIJGetCSR_Spike(m->A, memtype, &m->csr));
   } else {
     if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &m->A, NULL, NULL));
     PetscCall(MatSeqAIJGetCSR_Spike(m->A, memtype, &m->piece));
@@ -101,10 +94,7 @@ PetscErrorCode PCBlockILUGetCSR_Private(Mat A, PetscMemType memtype, BlockILUMat
 PetscErrorCode PCBlockILURestoreCSR_Private(BlockILUMat *m)
 {
   PetscFunctionBegin;
-  if (m->baij) { /* MatSeqBAIJRestoreArray() would say that the values have changed */
-    PetscBool done;
-
-    PetscCall(MatRestoreRowIJ(m->A, 0, PETSC_FALSE, PETSC_TRUE, &m->nrows, &m->csr.ai, &m->csr.aj, &done));
-  } else PetscCall(MatSeqAIJRestoreCSR_Spike(m->A, m->memtype, &m->piece));
+  if (m->baij) PetscCall(MatSeqBAIJRestoreCSR_Spike(m->A, m->memtype, &m->csr));
+  else PetscCall(MatSeqAIJRestoreCSR_Spike(m->A, m->memtype, &m->piece));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@
 /* factoredmat.c: the matrix of a preconditioner by factors in a type that it reads; what all ranks have to agree on */
 #include "factored.h"
 #include "common/agree.h"
+#include "common/matbaij.h"
 
 /* The parts of a MATAIJ or MATBAIJ on this rank: the diagonal one, and the other with its global columns, or NULL */
 static PetscErrorCode PCFactoredGetParts_Private(Mat A, PetscBool *baij, Mat parts[2], const PetscInt **garray)
@@ -14,7 +15,7 @@ static PetscErrorCode PCFactoredGetParts_Private(Mat A, PetscBool *baij, Mat par
   *garray  = NULL;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, baij, MATSEQBAIJ, MATMPIBAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &mpi, MATMPIAIJ, MATMPIBAIJ, ""));
-  if (mpi && *baij) PetscCall(MatMPIBAIJGetSeqBAIJ(A, &parts[0], &parts[1], garray));
+  if (mpi && *baij) PetscCall(MatMPIBAIJGetSeqBAIJ_Spike(A, &parts[0], &parts[1], garray));
   else if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &parts[0], &parts[1], garray));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -112,6 +113,7 @@ PetscErrorCode PCFactoredFits_Private(PC pc, PetscMemType memtype, PetscReal byt
 */
 PetscErrorCode PCFactoredConvert_Private(PC pc, MatType type, PetscBool reuse, Mat *converted, PetscBool *same)
 {
+  PetscErrorCode (*isreused)(Mat, MatType, PetscBool *);
   Mat       now;
   PetscBool shell, readable, inplace, convertible = PETSC_FALSE;
 
@@ -135,6 +137,8 @@ PetscErrorCode PCFactoredConvert_Private(PC pc, MatType type, PetscBool reuse, M
   if (!reuse) PetscCall(MatDestroy(converted));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &inplace, MATSEQDIA, MATMPIDIA, MATSEQDIACUDA,
                                       MATMPIDIACUDA, MATSEQBAIJ, ""));
+  PetscCall(PetscObjectQueryFunction((PetscObject)pc->pmat, "MatConvertIsReused_Spike_C", &isreused));
+  if (isreused) PetscCall((*isreused)(pc->pmat, type, &inplace));
   if (!*converted || inplace) {
     PetscCall(MatConvert(pc->pmat, type, *converted ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, converted));
     PetscFunctionReturn(PETSC_SUCCESS);

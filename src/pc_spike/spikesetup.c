@@ -71,20 +71,33 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the matrix is of a type of ours that works on a device now, where its copy as AIJ is to be too */
+static PetscErrorCode PCSpikeOnDevice_Private(PC pc, PetscBool *device)
+{
+  PetscMemType memtype;
+  PetscBool    cuda, bound;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetMemType_Spike(pc->pmat, &memtype)); /* of MATBAIJCUDA */
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &cuda, MATSEQDIACUDA, MATMPIDIACUDA, ""));
+  PetscCall(MatBoundToCPU(pc->pmat, &bound));
+  *device = (PetscBool)((cuda && !bound) || PetscMemTypeCUDA(memtype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The matrix as AIJ: itself, or a copy. *same: with reuse, whether its pattern is that of the copy before */
 static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A, PetscBool *same)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
-  PetscBool aij, cuda, bound;
+  PetscBool aij, device;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   *A    = pc->pmat;
   *same = reuse;
   if (aij) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &cuda, MATSEQDIACUDA, MATMPIDIACUDA, ""));
-  PetscCall(MatBoundToCPU(pc->pmat, &bound));
-  PetscCall(PCFactoredConvert_Private(pc, cuda && !bound ? MATAIJCUSPARSE : MATAIJ, reuse, &s->aij, same));
+  PetscCall(PCSpikeOnDevice_Private(pc, &device));
+  PetscCall(PCFactoredConvert_Private(pc, device ? MATAIJCUSPARSE : MATAIJ, reuse, &s->aij, same));
   *A = s->aij;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -423,7 +436,7 @@ static void PCSpikeForget_Private(PC_Spike *s)
 static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
 {
   PC_Spike    *s = (PC_Spike *)pc->data;
-  PetscBool    same, cuda, bound;
+  PetscBool    same, device;
   PetscInt     bad[2];
   PetscMemType memtype;
 
@@ -438,9 +451,8 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     PetscCall(MatGetMemType_Spike(s->aij ? s->aij : pc->pmat, &memtype));
     if (!s->wide && SpikeKernelsFind(memtype) && SpikeKernelsFind(memtype) != s->band.k) *reuse = PETSC_FALSE;
     if (s->aij) { /* the copy is to be where its matrix is now */
-      PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &cuda, MATSEQDIACUDA, MATMPIDIACUDA, ""));
-      PetscCall(MatBoundToCPU(pc->pmat, &bound));
-      if (cuda && PetscMemTypeHost(memtype) != bound) *reuse = PETSC_FALSE;
+      PetscCall(PCSpikeOnDevice_Private(pc, &device));
+      if (PetscMemTypeHost(memtype) == device) *reuse = PETSC_FALSE;
     }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */

@@ -80,6 +80,9 @@ static PetscErrorCode TestSparse(SpikeBlock *b, PetscSpikePrecision precision, P
         for (PetscInt mode = 0; mode < 3; mode++)
           PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)mode, rowmajor, bs * 20, 0, 1 + 6 * mode,
                                bs, PETSC_FALSE, mode, &cases[count++]));
+      if (op == SPIKE_BLOCK_MULT) /* one vector */
+        PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)(bs % 3), rowmajor,
+                             bs * (bs % 2 ? 37 : 70), 0, 1, bs, PETSC_FALSE, 4 * (bs / 2 % 2), &cases[count++]));
       if (op == SPIKE_BLOCK_MULT && (bs == 4 || bs == 8 || bs == 16)) /* these have ways of their own */
         for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(few); k++)
           PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((k + bs / 4) % 3), rowmajor,
@@ -170,6 +173,82 @@ static PetscErrorCode TestChain(SpikeBlock *b, PetscSpikePrecision precision, Pe
       PetscCall(ArrayDestroy(b, &B));
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Messages from a vector and back, values from coordinates, the pattern that a backend has: exact */
+static PetscErrorCode TestMoves(SpikeBlock *b)
+{
+  const PetscInt   bs = 3, n = 41, rows = 60, bi[] = {0, 2, 2, 3}, bj[] = {1, 0, 2};
+  const PetscCount nval = 37, ncoo = 90;
+  PetscScalar      x[180], y[123], z[180], v[90], a[37];
+  PetscInt         index[41], gi[4], gj[3];
+  PetscCount       first[38], from[90];
+  const PetscInt  *di, *dj;
+  void            *dx, *dy, *dindex, *da, *dv, *dfirst, *dfrom;
+  SpikeBlockMat    A;
+  double           error = 0.0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < bs * rows; i++) x[i] = 1.0 + i;
+  for (PetscInt i = 0; i < n; i++) index[i] = (i * 7 + 5) % rows; /* each once */
+  PetscCall((*b->k->alloc)(b, sizeof(x), &dx));
+  PetscCall((*b->k->alloc)(b, sizeof(y), &dy));
+  PetscCall((*b->k->alloc)(b, sizeof(index), &dindex));
+  PetscCall((*b->k->copy)(b, PETSC_TRUE, PETSC_FALSE, dx, x, sizeof(x)));
+  PetscCall((*b->k->copy)(b, PETSC_TRUE, PETSC_FALSE, dindex, index, sizeof(index)));
+  PetscCall((*b->k->pack)(b, bs, n, (PetscInt *)dindex, (PetscScalar *)dx, (PetscScalar *)dy));
+  PetscCall((*b->k->unpackadd)(b, bs, n, (PetscInt *)dindex, (PetscScalar *)dy, (PetscScalar *)dx));
+  PetscCall((*b->k->pack)(b, bs, 0, NULL, NULL, NULL));
+  PetscCall((*b->k->copy)(b, PETSC_FALSE, PETSC_TRUE, y, dy, sizeof(y)));
+  PetscCall((*b->k->copy)(b, PETSC_FALSE, PETSC_TRUE, z, dx, sizeof(z)));
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt r = 0; r < bs; r++) {
+      if (y[i * bs + r] != x[index[i] * bs + r]) error = 1e30;
+      x[index[i] * bs + r] *= 2.0;
+    }
+  for (PetscInt i = 0; i < bs * rows; i++)
+    if (z[i] != x[i]) error = 1e30;
+  Check(error, "messages");
+  error    = 0.0;
+  first[0] = 0;
+  for (PetscCount p = 0; p < nval; p++) first[p + 1] = PetscMin(ncoo, first[p] + p % 6);
+  for (PetscCount k = 0; k < ncoo; k++) {
+    from[k] = (k * 37 + 11) % ncoo;
+    v[k]    = 1.0 + (PetscReal)k;
+  }
+  PetscCall((*b->k->alloc)(b, sizeof(a), &da));
+  PetscCall((*b->k->alloc)(b, sizeof(v), &dv));
+  PetscCall((*b->k->alloc)(b, sizeof(first), &dfirst));
+  PetscCall((*b->k->alloc)(b, sizeof(from), &dfrom));
+  PetscCall((*b->k->copy)(b, PETSC_TRUE, PETSC_FALSE, dv, v, sizeof(v)));
+  PetscCall((*b->k->copy)(b, PETSC_TRUE, PETSC_FALSE, dfirst, first, sizeof(first)));
+  PetscCall((*b->k->copy)(b, PETSC_TRUE, PETSC_FALSE, dfrom, from, sizeof(from)));
+  for (int add = 0; add < 2; add++)
+    PetscCall((*b->k->assemble)(b, nval, (PetscCount *)dfirst, (PetscCount *)dfrom, (PetscScalar *)dv, (PetscBool)add,
+                                (PetscScalar *)da));
+  PetscCall((*b->k->copy)(b, PETSC_FALSE, PETSC_TRUE, a, da, sizeof(a)));
+  for (PetscCount p = 0; p < nval; p++) {
+    PetscScalar sum = 0.0;
+
+    for (PetscCount k = first[p]; k < first[p + 1]; k++) sum += v[from[k]];
+    if (a[p] != 2.0 * sum) error = 1e30;
+  }
+  Check(error, "values from coordinates");
+  PetscCall(PetscMemzero(&A, sizeof(A)));
+  PetscCall((*b->k->matcreate)(b, 2, 3, 3, bi, bj, PETSC_FALSE, &A));
+  PetscCall((*b->k->matpattern)(&A, &di, &dj));
+  PetscCall((*b->k->copy)(b, PETSC_FALSE, PETSC_TRUE, gi, di, sizeof(gi)));
+  PetscCall((*b->k->copy)(b, PETSC_FALSE, PETSC_TRUE, gj, dj, sizeof(gj)));
+  Check(memcmp(gi, bi, sizeof(bi)) || memcmp(gj, bj, sizeof(bj)) ? 1e30 : 0, "the pattern");
+  PetscCall((*b->k->matdestroy)(b, &A));
+  PetscCall((*b->k->release)(b, &dx));
+  PetscCall((*b->k->release)(b, &dy));
+  PetscCall((*b->k->release)(b, &dindex));
+  PetscCall((*b->k->release)(b, &da));
+  PetscCall((*b->k->release)(b, &dv));
+  PetscCall((*b->k->release)(b, &dfirst));
+  PetscCall((*b->k->release)(b, &dfrom));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

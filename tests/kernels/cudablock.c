@@ -92,6 +92,8 @@ int main(int argc, char **argv)
     Report("long axpys and dots");
     PetscCall(TestLimits(&b));
     Report("limits");
+    PetscCall(TestMoves(&b));
+    Report("messages, coordinates");
     PetscCall(TestBlockRest(&b));
   }
   PetscCall((*b.k->destroy)(&b));

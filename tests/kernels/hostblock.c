@@ -25,6 +25,8 @@ int main(int argc, char **argv)
   }
   PetscCall(TestLimits(&b));
   Report("limits");
+  PetscCall(TestMoves(&b));
+  Report("messages, coordinates");
   PetscCall((*b.k->destroy)(&b));
   Check(guard.nblocks ? 1e30 : 0, "memory is left");
   Report("memory");

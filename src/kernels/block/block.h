@@ -169,6 +169,25 @@ struct _n_SpikeBlockKernels {
                               const PetscInt bj[], PetscBool trans, SpikeBlockMat *);
   PetscErrorCode (*matdestroy)(SpikeBlock *, SpikeBlockMat *);
 
+  /* The pattern that matcreate() has copied, in the backend's memory, until matdestroy() */
+  PetscErrorCode (*matpattern)(const SpikeBlockMat *, const PetscInt **bi, const PetscInt **bj);
+
+  /*
+    pack(): y[i bs + r] <- x[index[i] bs + r]. unpackadd(): x[index[i] bs + r] += y[i bs + r], where no index comes
+    twice. 0 <= i < n, 0 <= r < bs, index[] in the backend's memory. Both enqueue
+  */
+  PetscErrorCode (*pack)(SpikeBlock *, PetscInt bs, PetscInt n, const PetscInt index[], const PetscScalar x[],
+                         PetscScalar y[]);
+  PetscErrorCode (*unpackadd)(SpikeBlock *, PetscInt bs, PetscInt n, const PetscInt index[], const PetscScalar y[],
+                              PetscScalar x[]);
+
+  /*
+    Assembly from coordinates: a[p] <- sum of v[from[k]] over first[p] <= k < first[p + 1], in this order, added to what
+    a[p] was where `add`. 0 <= p < n, all arrays in the backend's memory. Enqueues. Reads v once, in the order of from
+  */
+  PetscErrorCode (*assemble)(SpikeBlock *, PetscCount n, const PetscCount first[], const PetscCount from[],
+                             const PetscScalar v[], PetscBool add, PetscScalar a[]);
+
   /*
     Enqueues all tasks, of any operations, shapes and sizes, as if at once: none reads or writes what another writes.
     tasks[] is on the host and may go when run() returns. One launch for as many tasks as a backend can put in one. A

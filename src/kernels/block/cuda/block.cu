@@ -67,6 +67,16 @@ static PetscErrorCode SpikeBlockMatDestroy_CUDA(SpikeBlock *s, SpikeBlockMat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SpikeBlockMatPattern_CUDA(const SpikeBlockMat *A, const PetscInt **bi, const PetscInt **bj)
+{
+  const SpikeBlockMatCUDA *m = (const SpikeBlockMatCUDA *)A->data;
+
+  PetscFunctionBegin;
+  *bi = m->ai;
+  *bj = m->aj;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SpikeBlockMemory_CUDA(PetscReal *bytes)
 {
   size_t       free, total;
@@ -143,6 +153,10 @@ const SpikeBlockKernels SpikeBlockKernels_CUDA = {
   /* destroy     */ SpikeBlockDestroy_CUDA,
   /* matcreate   */ SpikeBlockMatCreate_CUDA,
   /* matdestroy  */ SpikeBlockMatDestroy_CUDA,
+  /* matpattern  */ SpikeBlockMatPattern_CUDA,
+  /* pack        */ SpikeBlockPack_CUDA,
+  /* unpackadd   */ SpikeBlockUnpackAdd_CUDA,
+  /* assemble    */ SpikeBlockAssemble_CUDA,
   /* run         */ SpikeBlockRun_CUDA,
   /* chain       */ SpikeBlockChain_CUDA,
   /* lubytes     */ SpikeBlockLUBytes_CUDA,

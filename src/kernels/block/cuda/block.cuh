@@ -142,6 +142,14 @@ __device__ static __forceinline__ void SpikeBlockStore(V *p, bool wide, PetscInt
   }
 }
 
+/* assemble.cu */
+PETSC_INTERN PetscErrorCode SpikeBlockPack_CUDA(SpikeBlock *, PetscInt, PetscInt, const PetscInt[], const PetscScalar[],
+                                                PetscScalar[]);
+PETSC_INTERN PetscErrorCode SpikeBlockUnpackAdd_CUDA(SpikeBlock *, PetscInt, PetscInt, const PetscInt[],
+                                                     const PetscScalar[], PetscScalar[]);
+PETSC_INTERN PetscErrorCode SpikeBlockAssemble_CUDA(SpikeBlock *, PetscCount, const PetscCount[], const PetscCount[],
+                                                    const PetscScalar[], PetscBool, PetscScalar[]);
+
 /* run.cu, chain.cu */
 PETSC_INTERN PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *, PetscSpikePrecision, PetscInt, const SpikeBlockTask[]);
 PETSC_INTERN PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *, PetscSpikePrecision, const SpikeBlockTask[]);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mult_lanes.cuh"
+#include "mult_stream.cuh"
 #include "mult_wide.cuh"
 
 /*
@@ -109,6 +110,10 @@ static inline unsigned SpikeBlockProductItem(PetscInt multiprocessors, int size,
     t->k    = (int)SpikeBlockWarpRows(t->kind, t->n, A->bs, size, multiprocessors);
     units   = t->n / t->k + (t->n % t->k ? 1 : 0);
     if (task->m == 1) t->wide = (size_t)t->Y % 16 == 0;
+  } else if (!trans && task->m == 1) {
+    t->kind = SPIKE_BLOCK_KIND_STREAM;
+    t->k    = (int)SpikeBlockStreamRows(32 / SpikeBlockStreamLanes(t->bs), t->n, multiprocessors);
+    units   = t->n / t->k + (t->n % t->k ? 1 : 0);
   } else {
     t->kind    = trans ? SPIKE_BLOCK_KIND_TRANSPOSE : SPIKE_BLOCK_KIND_MULT;
     t->columns = PetscMax(columns, 8);

@@ -28,6 +28,7 @@
     WIDE        A X by tensor cores                  4, 8, 16            4, 8, 16, 32
     LANES       A X by multiplications of the lanes  4; 8 (4 columns)    4, 8, 16
     VECTOR      A x                                  4, 8, 16            1 (COLUMNS is 4)
+    STREAM      A x                                  any                 1 (COLUMNS is 4)
 */
 typedef enum {
   SPIKE_BLOCK_KIND_AXPY,
@@ -36,7 +37,8 @@ typedef enum {
   SPIKE_BLOCK_KIND_TRANSPOSE,
   SPIKE_BLOCK_KIND_WIDE,
   SPIKE_BLOCK_KIND_LANES,
-  SPIKE_BLOCK_KIND_VECTOR
+  SPIKE_BLOCK_KIND_VECTOR,
+  SPIKE_BLOCK_KIND_STREAM
 } SpikeBlockKind;
 
 /* Layout of X, Y, Z that a kernel is compiled for; EITHER: the task says which */
@@ -96,7 +98,7 @@ __host__ __device__ static constexpr bool SpikeBlockHasKernel(SpikeBlockKind kin
     return false;
   if (kind == SPIKE_BLOCK_KIND_MULT || kind == SPIKE_BLOCK_KIND_TRANSPOSE) return columns > 4;
   if (kind == SPIKE_BLOCK_KIND_LANES) return SpikeBlockPrefersLanes(bs, columns, size, layout == SPIKE_BLOCK_ROWMAJOR);
-  return kind != SPIKE_BLOCK_KIND_VECTOR || columns == 4;
+  return (kind != SPIKE_BLOCK_KIND_VECTOR && kind != SPIKE_BLOCK_KIND_STREAM) || columns == 4;
 }
 
 /* Warps of a thread block. With 8, three thread blocks of WIDE on a multiprocessor have 80 registers a thread */
@@ -114,6 +116,7 @@ __host__ __device__ static constexpr int SpikeBlockLeast(SpikeBlockKind kind, in
 {
   if (SpikeBlockIsTall(kind)) return columns == 32 ? 1 : 2;
   if (kind == SPIKE_BLOCK_KIND_LANES) return bs * size > 32 ? 2 : bs * size > 16 && rowmajor ? 3 : 4;
+  if (kind == SPIKE_BLOCK_KIND_STREAM) return size > 8 ? 2 : 3;
   if (kind != SPIKE_BLOCK_KIND_WIDE || columns == 32) return 2;
   if (columns == 16) return bs == 8 && size == 4 ? 3 : 2;
   return bs == 4 && size <= 8 ? 4 : 3;
@@ -199,8 +202,9 @@ __host__ __device__ static constexpr int SpikeBlockDotAhead(int sums, SpikeBlock
 }
 
 /*
-  WIDE and VECTOR: block rows of a warp, so that there are four waves or more of two thread blocks a multiprocessor.
-  VECTOR: at least as many as make 512 bytes of blocks
+  WIDE, VECTOR and STREAM: block rows of a warp, so that there are four waves or more of two thread blocks a
+  multiprocessor. VECTOR: at least as many as make 512 bytes of blocks. STREAM: at least `side`, those that are side by
+  side in a warp: a power of 2, as 16 is
 */
 static inline PetscInt SpikeBlockWarpRows(SpikeBlockKind kind, PetscInt rows, PetscInt bs, PetscInt size,
                                           PetscInt multiprocessors)
@@ -208,6 +212,13 @@ static inline PetscInt SpikeBlockWarpRows(SpikeBlockKind kind, PetscInt rows, Pe
   const PetscInt side = kind == SPIKE_BLOCK_KIND_VECTOR ? PetscMax(1, 512 / (bs * bs * size)) : 1;
 
   return PetscMax(side, PetscMin(16, rows / (8 * SPIKE_BLOCK_WARPS * multiprocessors)));
+}
+
+static inline PetscInt SpikeBlockStreamRows(PetscInt side, PetscInt rows, PetscInt multiprocessors)
+{
+  const PetscInt most = PetscMin(16, rows / (8 * SPIKE_BLOCK_WARPS * multiprocessors));
+
+  return PetscMax(side, most / side * side);
 }
 
 /* Solves, for block rows of 8 RT and columns of 8 NT */

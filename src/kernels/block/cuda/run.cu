@@ -34,6 +34,7 @@ __global__ void __launch_bounds__(32 * SpikeBlockWarps(KIND),
   else if constexpr (KIND == SPIKE_BLOCK_KIND_WIDE) SpikeBlockMultWide<COLUMNS, BS, ROWMAJOR, V>(t, block);
   else if constexpr (KIND == SPIKE_BLOCK_KIND_LANES) SpikeBlockMultLanes<COLUMNS, BS, ROWMAJOR, V>(t, block);
   else if constexpr (KIND == SPIKE_BLOCK_KIND_VECTOR) SpikeBlockMultVector<BS, V>(t, block);
+  else if constexpr (KIND == SPIKE_BLOCK_KIND_STREAM) SpikeBlockMultStream<V>(t, block);
   else SpikeBlockMult<COLUMNS, KIND == SPIKE_BLOCK_KIND_TRANSPOSE, V>(t, block);
 }
 
@@ -116,6 +117,8 @@ static SpikeBlockKernel SpikeBlockKernelOf(const SpikeBlockItem *t, bool either)
     return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_WIDE, V>(t, either);
   case SPIKE_BLOCK_KIND_LANES:
     return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_LANES, V>(t, either);
+  case SPIKE_BLOCK_KIND_STREAM:
+    return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_STREAM, V>(t, either);
   default:
     return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_VECTOR, V>(t, either);
   }

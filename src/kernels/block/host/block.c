@@ -45,6 +45,48 @@ static PetscErrorCode SpikeBlockMatCreate_Host(SpikeBlock *b, PetscInt bs, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SpikeBlockMatPattern_Host(const SpikeBlockMat *A, const PetscInt **bi, const PetscInt **bj)
+{
+  const SpikeBlockMatHost *h = (const SpikeBlockMatHost *)A->data;
+
+  PetscFunctionBegin;
+  *bi = h->bi;
+  *bj = h->bj;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockPack_Host(SpikeBlock *b, PetscInt bs, PetscInt n, const PetscInt index[],
+                                          const PetscScalar x[], PetscScalar y[])
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt r = 0; r < bs; r++) y[(PetscCount)i * bs + r] = x[(PetscCount)index[i] * bs + r];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockUnpackAdd_Host(SpikeBlock *b, PetscInt bs, PetscInt n, const PetscInt index[],
+                                               const PetscScalar y[], PetscScalar x[])
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt r = 0; r < bs; r++) x[(PetscCount)index[i] * bs + r] += y[(PetscCount)i * bs + r];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockAssemble_Host(SpikeBlock *b, PetscCount n, const PetscCount first[],
+                                              const PetscCount from[], const PetscScalar v[], PetscBool add,
+                                              PetscScalar a[])
+{
+  PetscFunctionBegin;
+  for (PetscCount p = 0; p < n; p++) {
+    PetscScalar sum = add ? a[p] : 0.0;
+
+    for (PetscCount k = first[p]; k < first[p + 1]; k++) sum += v[from[k]];
+    a[p] = sum;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SpikeBlockRun_Host(SpikeBlock *b, PetscSpikePrecision precision, PetscInt count,
                                          const SpikeBlockTask tasks[])
 {
@@ -126,6 +168,10 @@ const SpikeBlockKernels SpikeBlockKernels_Host = {.name        = "host",
                                                   .destroy     = SpikeBlockNothing_Host,
                                                   .matcreate   = SpikeBlockMatCreate_Host,
                                                   .matdestroy  = SpikeBlockMatDestroy_Host,
+                                                  .matpattern  = SpikeBlockMatPattern_Host,
+                                                  .pack        = SpikeBlockPack_Host,
+                                                  .unpackadd   = SpikeBlockUnpackAdd_Host,
+                                                  .assemble    = SpikeBlockAssemble_Host,
                                                   .run         = SpikeBlockRun_Host,
                                                   .chain       = SpikeBlockChain_Host,
                                                   .lubytes     = SpikeBlockLUBytes_Host,

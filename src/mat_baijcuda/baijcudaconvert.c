@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  baijcudaconvert.c: MATBAIJCUDA to other types and from them; matrices that PETSc makes from it, as MATBAIJ, become
+  MATBAIJCUDA
+*/
+#include "baijcudaimpl.h"
+
+static MatType MatBAIJCUDAType_Private(PetscBool mpi)
+{
+  return mpi ? MATMPIBAIJCUDA : MATSEQBAIJCUDA;
+}
+
+/* A matrix of type MATBAIJ becomes one of ours in place; another type, and NULL, stay */
+static PetscErrorCode MatBAIJCUDAAdopt_Private(Mat A, PetscBool bound)
+{
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  if (!A) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQBAIJ, &seq));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIBAIJ, &mpi));
+  if (seq || mpi) PetscCall(MatBAIJCUDAInstall_Private(A, MatBAIJCUDAType_Private(mpi)));
+  PetscCall(MatBAIJCUDAIs_Private(A, &seq));
+  if (seq && bound) PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MATSEQBAIJ and MATMPIBAIJ to ours: their blocks stay where they are */
+static PetscErrorCode MatConvert_BAIJ_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+{
+  Mat C = A;
+
+  PetscFunctionBegin;
+  (void)newtype; /* the root name, perhaps */
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+  PetscCall(MatBAIJCUDAAdopt_Private(C, PETSC_FALSE));
+  *B = C;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* And back */
+static PetscErrorCode MatConvert_BAIJCUDA_BAIJ(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+{
+  Mat C = A;
+
+  PetscFunctionBegin;
+  (void)newtype;
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+  PetscCall(MatBAIJCUDARemove_Private(C));
+  *B = C;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* To any other type, as MATBAIJ goes there: by a function that it knows, or by a copy as MATBAIJ */
+PetscErrorCode MatConvert_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+{
+  const char *const prefix[]                               = {"seq", "mpi", ""};
+  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = NULL;
+  const PetscBool mpi                                      = MatBAIJCUDA_Private(A)->mpi;
+  char            name[256];
+  PetscBool       ours, baij;
+  Mat             C;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmpAny(newtype, &baij, MATBAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij) {
+    PetscCall(MatConvert_BAIJCUDA_BAIJ(A, newtype, reuse, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatBAIJCUDAByCoordinates_Private(A, newtype, &ours));
+  if (ours) {
+    PetscCall(MatConvert_BAIJCUDA_AIJCUSPARSE(A, newtype, reuse, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatBAIJCUDAToHost_Private(A));
+  for (int k = 0; k < 3 && !convert; k++) {
+    PetscCall(
+      PetscSNPrintf(name, sizeof(name), "MatConvert_%s_%s%s_C", mpi ? MATMPIBAIJ : MATSEQBAIJ, prefix[k], newtype));
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &convert));
+  }
+  if (convert) {
+    PetscCall((*convert)(A, newtype, reuse, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatConvert_BAIJCUDA_BAIJ(A, MATBAIJ, MAT_INITIAL_MATRIX, &C));
+  if (reuse == MAT_INPLACE_MATRIX) {
+    PetscCall(MatConvert(C, newtype, MAT_INPLACE_MATRIX, &C));
+    PetscCall(MatHeaderReplace(A, &C));
+  } else {
+    PetscCall(MatConvert(C, newtype, reuse, B));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From any type by MATBAIJ, with the block size of A */
+PetscErrorCode MatConvertFrom_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+{
+  Mat         C;
+  PetscBool   mpi, root, baij;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij) {
+    PetscCall(MatConvert_BAIJ_BAIJCUDA(A, newtype, reuse, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(PetscStrcmp(newtype, MATBAIJCUDA, &root));
+  PetscCall(PetscStrbeginswith(root ? ((PetscObject)A)->type_name : newtype, "mpi", &mpi));
+  mpi = (PetscBool)(mpi || size > 1);
+  PetscCall(MatConvert(A, mpi ? MATMPIBAIJ : MATSEQBAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatBAIJCUDAInstall_Private(C, MatBAIJCUDAType_Private(mpi)));
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(C, *B, SAME_NONZERO_PATTERN));
+    PetscCall(MatDestroy(&C));
+  } else if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
+  else *B = C;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDuplicate_BAIJCUDA(Mat A, MatDuplicateOption op, Mat *B)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAToHost_Private(A));
+  PetscCall((*c->ops.duplicate)(A, op, B));
+  PetscCall(MatBAIJCUDAAdopt_Private(*B, c->bound));
+  PetscCall(MatBAIJCUDAWrap_Private(*B));
+  PetscCall(MatBAIJCUDACOOShare_Private(A, *B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With another pattern PETSc puts a new MATMPIBAIJ into Y, which has to be of that type then */
+PetscErrorCode MatAXPY_BAIJCUDA(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  Mat_BAIJCUDA   *c     = MatBAIJCUDA_Private(Y);
+  const PetscBool bound = c->bound;
+  PetscBool       is;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAToHost_Private(Y));
+  PetscCall(MatBAIJCUDAIs_Private(X, &is));
+  if (is) PetscCall(MatBAIJCUDAToHost_Private(X));
+  if (!c->mpi || str == SAME_NONZERO_PATTERN) {
+    PetscCall((*c->ops.axpy)(Y, a, X, str));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatBAIJCUDARemove_Private(Y));
+  PetscUseTypeMethod(Y, axpy, a, X, str);
+  PetscCall(MatBAIJCUDAAdopt_Private(Y, bound));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Factors in place are PETSc's, of its type: A has no products then */
+PetscErrorCode MatLUFactor_BAIJCUDA(Mat A, IS row, IS col, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDARemove_Private(A));
+  PetscUseTypeMethod(A, lufactor, row, col, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatILUFactor_BAIJCUDA(Mat A, IS row, IS col, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDARemove_Private(A));
+  PetscUseTypeMethod(A, ilufactor, row, col, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBAIJCUDAReused_Private(MatReuse reuse, Mat B)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  if (reuse != MAT_REUSE_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBAIJCUDAIs_Private(B, &is));
+  if (is) PetscCall(MatBAIJCUDAToHost_Private(B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Collective: whether an index set has whole blocks of the matrix, which MATBAIJ wants */
+static PetscErrorCode MatBAIJCUDAHasBlocks_Private(Mat A, IS is, PetscBool *whole)
+{
+  const PetscInt  bs = A->rmap->bs;
+  const PetscInt *i;
+  PetscInt        n;
+
+  PetscFunctionBegin;
+  PetscCall(ISGetLocalSize(is, &n));
+  PetscCall(ISGetIndices(is, &i));
+  *whole = (PetscBool)(n % bs == 0);
+  for (PetscInt k = 0; k < n && *whole; k++)
+    if (k % bs ? i[k] != i[k - 1] + 1 : i[k] % bs) *whole = PETSC_FALSE;
+  PetscCall(ISRestoreIndices(is, &i));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, whole, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fields inside of blocks, as those of PCFIELDSPLIT, are submatrices of the matrix as AIJ */
+static PetscErrorCode MatBAIJCUDASubMatrixAIJ_Private(Mat A, IS row, IS col, MatReuse reuse, Mat *B)
+{
+  PetscBool device;
+  Mat       C;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(A, "The submatrix does not have whole blocks: it is one of type aij\n"));
+  PetscCall(MatBAIJCUDAByCoordinates_Private(A, "aijcusparse", &device));
+  PetscCall(MatConvert(A, device ? "aijcusparse" : MATAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatCreateSubMatrix(C, row, col, reuse, B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreateSubMatrix_BAIJCUDA(Mat A, IS row, IS col, MatReuse reuse, Mat *B)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  PetscBool     whole[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAHasBlocks_Private(A, row, &whole[0]));
+  PetscCall(MatBAIJCUDAHasBlocks_Private(A, col, &whole[1]));
+  if (!whole[0] || !whole[1]) {
+    PetscCall(MatBAIJCUDASubMatrixAIJ_Private(A, row, col, reuse, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatBAIJCUDAToHost_Private(A));
+  PetscCall(MatBAIJCUDAReused_Private(reuse, *B));
+  PetscCall((*c->ops.createsubmatrix)(A, row, col, reuse, B));
+  PetscCall(MatBAIJCUDAAdopt_Private(*B, c->bound));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreateSubMatrices_BAIJCUDA(Mat A, PetscInt n, const IS row[], const IS col[], MatReuse reuse,
+                                             Mat *B[])
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAToHost_Private(A));
+  for (PetscInt k = 0; k < n; k++)
+    if (reuse == MAT_REUSE_MATRIX) PetscCall(MatBAIJCUDAReused_Private(reuse, (*B)[k]));
+  PetscCall((*c->ops.createsubmatrices)(A, n, row, col, reuse, B));
+  for (PetscInt k = 0; k < n; k++) PetscCall(MatBAIJCUDAAdopt_Private((*B)[k], c->bound));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc destroys submatrices by its own function for MATSEQBAIJ, past ours: what is ours goes first */
+PetscErrorCode MatDestroySubMatrices_BAIJCUDA(PetscInt n, Mat *B[])
+{
+  PetscErrorCode (*destroy)(PetscInt, Mat *[]) = NULL;
+  PetscBool is;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MatBAIJCUDAIs_Private((*B)[k], &is));
+    if (!is) continue;
+    destroy = MatBAIJCUDA_Private((*B)[k])->ops.destroysubmatrices;
+    if (((PetscObject)(*B)[k])->refct == 1) PetscCall(MatBAIJCUDARemove_Private((*B)[k]));
+  }
+  PetscCall((*destroy)(n, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  baijcudacopy.c: the copy of the blocks of MATBAIJCUDA where a backend works. PETSc's blocks are column-major in the
+  order of bj, as the kernels read them: values travel in one piece
+*/
+#include "baijcudaimpl.h"
+
+PetscErrorCode MatBAIJCUDAGetBackend_Private(Mat A)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  if (c->b.k) PetscFunctionReturn(PETSC_SUCCESS);
+  c->b.k = c->k;
+  PetscCall((*c->k->create)(&c->b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBAIJCUDAReset_Private(Mat A)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  if (c->b.k) {
+    PetscCall((*c->k->matdestroy)(&c->b, &c->mat));
+    PetscCall((*c->k->release)(&c->b, (void **)&c->val));
+    PetscCall((*c->k->release)(&c->b, (void **)&c->joined));
+    PetscCall((*c->k->destroy)(&c->b));
+  }
+  PetscCall(PetscMemzero(&c->mat, sizeof(c->mat)));
+  PetscCall(PetscMemzero(&c->b, sizeof(c->b)));
+  c->nval = c->njoined = 0;
+  c->pattern = c->values = -1;
+  c->trans = c->ahead = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's rows of blocks; nobody else reads them by that */
+static PetscErrorCode MatBAIJCUDAGetRows_Private(Mat A, PetscInt *mb, const PetscInt **bi, const PetscInt **bj)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  PetscBool     done;
+
+  PetscFunctionBegin;
+  PetscCall((*c->ops.getrowij)(A, 0, PETSC_FALSE, PETSC_TRUE, mb, bi, bj, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is ahead is lost with the pattern: callers have fetched it */
+static PetscErrorCode MatBAIJCUDASetPattern_Private(Mat A, PetscBool trans)
+{
+  Mat_BAIJCUDA   *c = MatBAIJCUDA_Private(A);
+  const PetscInt *bi, *bj;
+  const PetscInt  bs     = A->rmap->bs;
+  const PetscBool values = (PetscBool)(c->pattern == A->nonzerostate); /* of the same pattern stay */
+  PetscInt        mb;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAGetBackend_Private(A));
+  PetscCall(MatBAIJCUDAGetRows_Private(A, &mb, &bi, &bj));
+  PetscCall((*c->k->matdestroy)(&c->b, &c->mat));
+  PetscCall(PetscMemzero(&c->mat, sizeof(c->mat)));
+  c->pattern = -1;
+  c->shape++;
+  PetscCall((*c->k->matcreate)(&c->b, bs, mb, A->cmap->n / bs, bi, bj, trans, &c->mat));
+  c->trans = trans;
+  if (!values || c->nval != (PetscCount)bi[mb] * bs * bs) {
+    PetscCall((*c->k->release)(&c->b, (void **)&c->val));
+    c->nval = 0;
+    PetscCall((*c->k->alloc)(&c->b, (size_t)bi[mb] * bs * bs * sizeof(PetscScalar), (void **)&c->val));
+    c->nval   = (PetscCount)bi[mb] * bs * bs;
+    c->values = -1;
+  }
+  c->mat.a   = c->val;
+  c->pattern = A->nonzerostate;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MATSEQBAIJCUDA: the copy has the pattern of A, and memory for values; trans: for products with the transpose too */
+PetscErrorCode MatBAIJCUDAUpdatePattern_Private(Mat A, PetscBool trans)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  if (!c->mat.data || c->pattern != A->nonzerostate || (trans && !c->trans))
+    PetscCall(MatBAIJCUDASetPattern_Private(A, (PetscBool)(trans || c->trans)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* And the values */
+PetscErrorCode MatBAIJCUDAUpdate_Private(Mat A, PetscBool trans)
+{
+  Mat_BAIJCUDA    *c = MatBAIJCUDA_Private(A);
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAUpdatePattern_Private(A, trans));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (c->ahead || c->values == state) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->nval) {
+    PetscScalar *a;
+
+    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
+    PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_FALSE, c->val, a, (size_t)c->nval * sizeof(PetscScalar)));
+  }
+  c->values = state;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MATMPIBAIJCUDA: its diagonal part and the other one, both MATSEQBAIJCUDA; PETSc makes them anew as MATSEQBAIJ in
+  preallocation and where the pattern grows
+*/
+PetscErrorCode MatBAIJCUDAGetParts_Private(Mat A, Mat parts[2], const PetscInt *garray[])
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIBAIJGetSeqBAIJ_Spike(A, &parts[0], &parts[1], garray));
+  for (int k = 0; k < 2; k++) {
+    PetscBool is = PETSC_TRUE;
+
+    if (parts[k]) PetscCall(MatBAIJCUDAIs_Private(parts[k], &is));
+    if (!is) {
+      PetscCall(MatBAIJCUDAInstall_Private(parts[k], MATSEQBAIJCUDA));
+      if (c->bound) PetscCall(MatBindToCPU(parts[k], PETSC_TRUE));
+      MatBAIJCUDA_Private(parts[k])->bound = c->bound;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operations of MATMPIBAIJ write into the parts, and say so in the state of A alone */
+PetscErrorCode MatBAIJCUDAUpdateParts_Private(Mat A, PetscBool trans, Mat parts[2])
+{
+  Mat_BAIJCUDA    *c = MatBAIJCUDA_Private(A);
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  for (int k = 0; k < 2; k++) {
+    if (c->values != state) MatBAIJCUDA_Private(parts[k])->values = -1;
+    PetscCall(MatBAIJCUDAUpdate_Private(parts[k], trans));
+  }
+  c->values = state;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's values become those of the copy, where that is ahead. Called before each operation of PETSc */
+PetscErrorCode MatBAIJCUDAToHost_Private(Mat A)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  if (!c->ahead) PetscFunctionReturn(PETSC_SUCCESS);
+  c->ahead = PETSC_FALSE;
+  if (c->mpi) {
+    Mat parts[2];
+
+    PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
+    for (int k = 0; k < 2; k++) PetscCall(MatBAIJCUDAToHost_Private(parts[k]));
+  } else if (c->nval) {
+    PetscScalar *a;
+
+    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
+    PetscCall((*c->k->copy)(&c->b, PETSC_FALSE, PETSC_TRUE, a, c->val, (size_t)c->nval * sizeof(PetscScalar)));
+  }
+  PetscCall(PetscObjectStateGet((PetscObject)A, &c->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The copy of a MATSEQBAIJCUDA has got values that PETSc's blocks do not have */
+PetscErrorCode MatBAIJCUDAAhead_Private(Mat A)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  c->ahead = PETSC_TRUE;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  if (c->read) PetscCall(MatBAIJCUDAToHost_Private(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For matbaij.h: the copy where it is in memory of that type, else csr->ai is NULL */
+PetscErrorCode MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat A, PetscMemType memtype, SpikeBlockCSR *csr)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  PetscBool     is;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAIs_Private(A, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MatBAIJCUDAHasKernels_Private(A) && c->k->memtype == memtype) {
+    PetscCall(MatBAIJCUDAUpdate_Private(A, PETSC_FALSE));
+    PetscCall((*c->k->matpattern)(&c->mat, &csr->ai, &csr->aj));
+    csr->bs = A->rmap->bs;
+    csr->aa = c->val;
+  } else if (PetscMemTypeHost(memtype)) {
+    PetscScalar *a;
+    PetscInt     mb;
+
+    PetscCall(MatBAIJCUDAToHost_Private(A));
+    PetscCall(MatBAIJCUDAGetRows_Private(A, &mb, &csr->ai, &csr->aj));
+    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
+    csr->bs = A->rmap->bs;
+    csr->aa = a;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  baijcudamult.c: products of MATBAIJCUDA with vectors. With A = [D O], the columns of this rank and those of others:
+
+    y = A x      what others need is sent; y = D x; what we need has come; y += O ghost
+    y = A^T x    O^T x is sent to the owners of its rows; y = D^T x; what others add to ours has come
+*/
+#include "baijcudaimpl.h"
+
+/* Y [op] A X, or A^T X, A^H X, of a MATSEQBAIJCUDA whose copy is up to date; columns in groups */
+PetscErrorCode MatBAIJCUDARun_Private(Mat A, SpikeBlockOp op, SpikeBlockMode mode, PetscInt m, const PetscScalar *X,
+                                      PetscCount ldx, PetscScalar *Y, PetscCount ldy)
+{
+  Mat_BAIJCUDA             *c         = MatBAIJCUDA_Private(A);
+  const PetscSpikePrecision precision = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
+                                                                      : PETSC_SPIKE_PRECISION_DOUBLE;
+  SpikeBlockTask            task;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&task, sizeof(task)));
+  task.op   = op;
+  task.mode = mode;
+  task.n    = op == SPIKE_BLOCK_MULT ? A->rmap->n : A->cmap->n;
+  task.A    = &c->mat;
+  task.ldx  = ldx;
+  task.ldy  = ldy;
+  for (PetscInt j = 0; j < m; j += SPIKE_BLOCK_MAXM) {
+    task.m = PetscMin(SPIKE_BLOCK_MAXM, m - j);
+    task.X = X + j * ldx;
+    task.Y = Y + j * ldy;
+    PetscCall((*c->k->run)(&c->b, precision, 1, &task));
+  }
+  if (!PetscMemTypeHost(c->k->memtype)) PetscCall(PetscLogGpuFlops(2.0 * c->nval * m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBAIJCUDARunVector_Private(Mat A, SpikeBlockOp op, PetscBool add, const PetscScalar *x,
+                                                   PetscScalar *y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDARun_Private(A, op, add ? SPIKE_BLOCK_ADD : SPIKE_BLOCK_SET, 1, x, PetscMax(1, A->cmap->n), y,
+                                   PetscMax(1, A->rmap->n)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A x + z, or with op the transpose, z NULL for 0, y for y */
+static PetscErrorCode MatBAIJCUDAMult_Private(Mat A, SpikeBlockOp op, Vec x, Vec z, Vec y)
+{
+  Mat_BAIJCUDA      *c     = MatBAIJCUDA_Private(A);
+  const PetscBool    trans = (PetscBool)(op != SPIKE_BLOCK_MULT), add = (PetscBool)(z != NULL);
+  Mat                parts[2] = {A, NULL};
+  SpikeProductArrays v;
+
+  PetscFunctionBegin;
+  if (c->mpi) {
+    if (!c->planned) PetscCall(MatBAIJCUDAPlan_Private(A));
+    PetscCall(MatBAIJCUDAUpdateParts_Private(A, trans, parts));
+  } else PetscCall(MatBAIJCUDAUpdate_Private(A, trans));
+  if (z && z != y) PetscCall(VecCopy(z, y));
+  PetscCall(SpikeProductArraysGet(x, z ? y : NULL, y, c->k->memtype, &v));
+  if (!PetscMemTypeHost(c->k->memtype)) PetscCall(PetscLogGpuTimeBegin());
+  if (!trans) {
+    if (c->mpi) PetscCall(MatBAIJCUDAHaloBegin_Private(A, v.x.a));
+    PetscCall(MatBAIJCUDARunVector_Private(parts[0], op, add, v.x.a, v.y.a));
+    if (c->mpi) PetscCall(MatBAIJCUDAHaloEnd_Private(A));
+    if (c->nghost) PetscCall(MatBAIJCUDARunVector_Private(parts[1], op, PETSC_TRUE, c->halo.ghost, v.y.a));
+  } else {
+    if (c->nghost) PetscCall(MatBAIJCUDARunVector_Private(parts[1], op, PETSC_FALSE, v.x.a, c->halo.ghost));
+    if (c->mpi) PetscCall(MatBAIJCUDAHaloReverseBegin_Private(A));
+    PetscCall(MatBAIJCUDARunVector_Private(parts[0], op, add, v.x.a, v.y.a));
+    if (c->mpi) PetscCall(MatBAIJCUDAHaloReverseEnd_Private(A, v.y.a));
+  }
+  if (!PetscMemTypeHost(c->k->memtype)) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(SpikeProductArraysRestore(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's product where there are no kernels */
+static PetscErrorCode MatBAIJCUDAFallBack_Private(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAToHost_Private(A));
+  if (A->rmap->bs > SPIKE_BLOCK_MAXBS)
+    PetscCall(
+      PetscInfo(A, "Blocks of %" PetscInt_FMT " rows: the product is that of MATBAIJ on the host\n", A->rmap->bs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMult_BAIJCUDA(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT, x, NULL, y));
+  else {
+    PetscCall(MatBAIJCUDAFallBack_Private(A));
+    PetscCall(VecSet(y, 0.0)); /* that of MATBAIJ may leave rows without blocks as they are */
+    PetscCall((*MatBAIJCUDA_Private(A)->ops.mult)(A, x, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultAdd_BAIJCUDA(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT, x, z, y));
+  else {
+    PetscCall(MatBAIJCUDAFallBack_Private(A));
+    PetscCall((*MatBAIJCUDA_Private(A)->ops.multadd)(A, x, z, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTranspose_BAIJCUDA(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT_TRANSPOSE, x, NULL, y));
+  else {
+    PetscCall(MatBAIJCUDAFallBack_Private(A));
+    PetscCall((*MatBAIJCUDA_Private(A)->ops.multtranspose)(A, x, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTransposeAdd_BAIJCUDA(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT_TRANSPOSE, x, z, y));
+  else {
+    PetscCall(MatBAIJCUDAFallBack_Private(A));
+    PetscCall((*MatBAIJCUDA_Private(A)->ops.multtransposeadd)(A, x, z, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A^H x + z = conj(A^T conj(x)) + z, z NULL for 0: MATMPIBAIJ has no such product of its own */
+static PetscErrorCode MatBAIJCUDAHermitian_Private(Mat A, Vec x, Vec z, Vec y)
+{
+  Vec w, t;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAFallBack_Private(A));
+  PetscCall(VecDuplicate(x, &w));
+  PetscCall(VecDuplicate(y, &t));
+  PetscCall(VecCopy(x, w));
+  PetscCall(VecConjugate(w));
+  PetscCall((*MatBAIJCUDA_Private(A)->ops.multtranspose)(A, w, t));
+  PetscCall(VecConjugate(t));
+  if (z && z != y) PetscCall(VecWAXPY(y, 1.0, z, t));
+  else if (z) PetscCall(VecAXPY(y, 1.0, t));
+  else PetscCall(VecCopy(t, y));
+  PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultHermitianTranspose_BAIJCUDA(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT_HERMITIAN, x, NULL, y));
+  else PetscCall(MatBAIJCUDAHermitian_Private(A, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultHermitianTransposeAdd_BAIJCUDA(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT_HERMITIAN, x, z, y));
+  else PetscCall(MatBAIJCUDAHermitian_Private(A, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y <- A x, or A^T x, on a stream */
+static PetscErrorCode MatBAIJCUDAEnqueue_Private(PetscObject obj, PetscBool trans, void *stream, const PetscScalar *x,
+                                                 PetscScalar *y)
+{
+  Mat           A = (Mat)obj;
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  if (trans) PetscCall(MatBAIJCUDAUpdatePattern_Private(A, PETSC_TRUE));
+  c->b.stream = stream;
+  PetscCall(MatBAIJCUDARunVector_Private(A, trans ? SPIKE_BLOCK_MULT_TRANSPOSE : SPIKE_BLOCK_MULT, PETSC_FALSE, x, y));
+  c->b.stream = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MATSEQBAIJCUDA, square. What somebody else has put in the place of the product is not ours to go round */
+PetscErrorCode PetscSpikeGetEnqueue_BAIJCUDA(PetscObject obj, SpikeEnqueue *e)
+{
+  Mat           A = (Mat)obj;
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  PetscBool     is;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAIs_Private(A, &is));
+  if (!is || c->mpi || !A->assembled || A->rmap->n != A->cmap->n || !MatBAIJCUDAHasKernels_Private(A) ||
+      A->ops->mult != MatMult_BAIJCUDA)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBAIJCUDAUpdate_Private(A, PETSC_FALSE));
+  e->memtype    = c->k->memtype;
+  e->n          = A->rmap->n;
+  e->run        = MatBAIJCUDAEnqueue_Private;
+  e->capturable = PETSC_TRUE;
+  e->shape      = c->shape;
+  PetscCall(PetscObjectStateGet(obj, &e->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  baijcudaproduct.c: products C = A B and A^T B of MATSEQBAIJCUDA with dense matrices, all columns at once. On several
+  ranks PETSc takes column after column by MatMult()
+*/
+#include "baijcudaimpl.h"
+
+/* An array of a dense matrix in the memory of the kernels, by a copy where it is elsewhere */
+typedef struct {
+  Mat          M;
+  SpikeAccess  access;
+  PetscScalar *a, *theirs;
+  PetscCount   bytes; /* of the copy, 0: none */
+  PetscInt     ld;
+} MatBAIJCUDADense;
+
+static PetscErrorCode MatBAIJCUDADenseGet_Private(Mat A, Mat M, SpikeAccess access, MatBAIJCUDADense *d)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  PetscMemType  there;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(d, sizeof(*d)));
+  d->M      = M;
+  d->access = access;
+  PetscCall(MatDenseGetLDA(M, &d->ld));
+  PetscCall(MatDenseGetArray_Spike(M, access, &d->theirs, &there));
+  d->a = d->theirs;
+  if (PetscMemTypeHost(there) == PetscMemTypeHost(c->k->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(PetscMemTypeHost(there), PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "The matrix works on the host and the dense matrix is on a device: use a MATDENSE");
+  d->bytes = (PetscCount)d->ld * M->cmap->n * (PetscCount)sizeof(PetscScalar);
+  PetscCall((*c->k->alloc)(&c->b, (size_t)d->bytes, (void **)&d->a));
+  if (access == SPIKE_READ) PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_FALSE, d->a, d->theirs, (size_t)d->bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBAIJCUDADenseRestore_Private(Mat A, MatBAIJCUDADense *d)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  if (d->a != d->theirs) {
+    if (d->access != SPIKE_READ)
+      PetscCall((*c->k->copy)(&c->b, PETSC_FALSE, PETSC_TRUE, d->theirs, d->a, (size_t)d->bytes));
+    else PetscCall((*c->k->synchronize)(&c->b));
+    PetscCall((*c->k->release)(&c->b, (void **)&d->a));
+  }
+  PetscCall(MatDenseRestoreArray_Spike(d->M, d->access, &d->theirs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_BAIJCUDA_Dense(Mat C)
+{
+  Mat              A = C->product->A, B = C->product->B;
+  const PetscBool  trans = (PetscBool)(C->product->type == MATPRODUCT_AtB);
+  MatBAIJCUDADense b, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAUpdate_Private(A, trans));
+  PetscCall(MatBAIJCUDADenseGet_Private(A, B, SPIKE_READ, &b));
+  PetscCall(MatBAIJCUDADenseGet_Private(A, C, SPIKE_WRITE, &y));
+  PetscCall(MatBAIJCUDARun_Private(A, trans ? SPIKE_BLOCK_MULT_TRANSPOSE : SPIKE_BLOCK_MULT, SPIKE_BLOCK_SET,
+                                   B->cmap->n, b.a, b.ld, y.a, y.ld));
+  PetscCall(MatBAIJCUDADenseRestore_Private(A, &y));
+  PetscCall(MatBAIJCUDADenseRestore_Private(A, &b));
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C is dense, of the type of B where it has none */
+static PetscErrorCode MatProductSymbolic_BAIJCUDA_Dense(Mat C)
+{
+  Mat       A = C->product->A, B = C->product->B;
+  PetscInt  m, M;
+  PetscBool dense;
+
+  PetscFunctionBegin;
+  m = C->product->type == MATPRODUCT_AtB ? A->cmap->n : A->rmap->n;
+  M = C->product->type == MATPRODUCT_AtB ? A->cmap->N : A->rmap->N;
+  PetscCall(MatSetSizes(C, m, B->cmap->n, M, B->cmap->N));
+  PetscCall(MatSetBlockSizesFromMats(C, A, B));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  if (!dense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
+  PetscCall(MatSetUp(C));
+  C->ops->productnumeric = MatProductNumeric_BAIJCUDA_Dense;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatProductSetFromOptions_BAIJCUDA_Dense(Mat C)
+{
+  const MatProductType type = C->product->type;
+
+  PetscFunctionBegin;
+  if ((type == MATPRODUCT_AB || type == MATPRODUCT_AtB) && MatBAIJCUDAHasKernels_Private(C->product->A))
+    C->ops->productsymbolic = MatProductSymbolic_BAIJCUDA_Dense;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
