@@ -336,17 +336,18 @@ static PetscErrorCode Steps(Bench *b)
     PetscBool          fused;
     MatDIAScheduleType schedule;
     const char        *text;
-  } steps[]            = {{NAIVE, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "naive"},
-                          {REGISTERED, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ registered"},
-                          {PHASES, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ two phases"},
-                          {PHASES, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ merged reductions"},
-                          {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_TWOPHASE, "+ overlapped"},
-                          {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ all at once"}};
-  const PetscInt count = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(steps);
-  KSP            ksp[PETSC_STATIC_ARRAY_LENGTH(steps)];
-  double         t[PETSC_STATIC_ARRAY_LENGTH(steps)][ROUNDS], first = 0.0;
-  PetscReal      norm[PETSC_STATIC_ARRAY_LENGTH(steps)];
-  Vec            x;
+  } steps[]             = {{NAIVE, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "naive"},
+                           {REGISTERED, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ registered"},
+                           {PHASES, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ two phases"},
+                           {PHASES, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ merged reductions"},
+                           {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_TWOPHASE, "+ overlapped"},
+                           {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ all at once"}};
+  const PetscInt  count = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(steps);
+  const PetscReal near  = PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6;
+  KSP             ksp[PETSC_STATIC_ARRAY_LENGTH(steps)];
+  double          t[PETSC_STATIC_ARRAY_LENGTH(steps)][ROUNDS], first = 0.0;
+  PetscReal       norm[PETSC_STATIC_ARRAY_LENGTH(steps)];
+  Vec             x;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(b->x, &x));
@@ -372,6 +373,8 @@ static PetscErrorCode Steps(Bench *b)
       PetscInt       done;
 
       PetscCall(MatDIASetSchedule(b->A, steps[k].schedule));
+      /* Iterates far from the solution differ by rounding, those of BiCGStab most: a short first round is compared */
+      PetscCall(KSPSetTolerances(ksp[k], 0.0, 0.0, PETSC_MAX_REAL, r < 0 ? PetscMin(b->its, 10) : b->its));
       PetscCall(BenchFinish(b->tick));
       PetscCall(PetscTime(&t0));
       PetscCall(KSPSolve(ksp[k], b->y, x));
@@ -380,8 +383,9 @@ static PetscErrorCode Steps(Bench *b)
       PetscCall(KSPGetIterationNumber(ksp[k], &done));
       t[k][PetscMax(r, 0)] = 1e3 * (double)(t1 - t0) / PetscMax(done, 1);
       PetscCall(VecNorm(x, NORM_2, &norm[k]));
-      PetscCheck(PetscAbsReal(norm[k] - norm[0]) <= 1e-3 * norm[0], PETSC_COMM_WORLD, PETSC_ERR_PLIB,
-                 "%s: another solution, of norm %g, not %g", steps[k].text, (double)norm[k], (double)norm[0]);
+      PetscCheck(PetscIsNormalReal(norm[k]) && (r >= 0 || PetscAbsReal(norm[k] - norm[0]) <= near * norm[0]),
+                 PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: another solution, of norm %g, not %g", steps[k].text,
+                 (double)norm[k], (double)norm[0]);
     }
   for (PetscInt k = 0; k < count; k++) {
     qsort(t[k], (size_t)b->rounds, sizeof(t[k][0]), CompareTimes);
