@@ -270,6 +270,22 @@ static PetscErrorCode TestCut(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In the order of lines an incomplete factorization has the strong couplings beside the diagonal */
+static PetscErrorCode TestIncomplete(void)
+{
+  const char *const icc = "-ksp_type cg -pc_type bjacobi -sub_pc_type icc -sub_pc_factor_mat_solver_type petsc";
+  const Problem     p   = {40, 40, 1000, 0, 1, PETSC_TRUE};
+  PetscInt          lines, random;
+  char              options[256];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(options, sizeof(options), "%s -sub_pc_factor_mat_ordering_type lines", icc));
+  PetscCall(Count(&p, options, &lines));
+  PetscCall(Count(&p, icc, &random));
+  PetscCall(CheckCount(options, lines, 1 / (PetscReal)3, random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What is left of random matrices A = B B^H + d > 0, with entries of all signs, is definite too */
 static PetscErrorCode TestDefinite(void)
 {
@@ -332,6 +348,7 @@ int main(int argc, char **argv)
   PetscCall(TestSmoother());
   PetscCall(TestCut());
   PetscCall(TestDefinite());
+  PetscCall(TestIncomplete());
   PetscCall(SpikeTestEnd("spike_lines_solve"));
   PetscCall(PetscFinalize());
   return 0;
