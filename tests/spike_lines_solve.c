@@ -270,6 +270,75 @@ static PetscErrorCode TestCut(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In the order of lines an incomplete factorization has the strong couplings beside the diagonal */
+static PetscErrorCode TestIncomplete(void)
+{
+  const char *const icc = "-ksp_type cg -pc_type bjacobi -sub_pc_type icc -sub_pc_factor_mat_solver_type petsc";
+  const Problem     p   = {40, 40, 1000, 0, 1, PETSC_TRUE};
+  PetscInt          lines, random;
+  char              options[256];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(options, sizeof(options), "%s -sub_pc_factor_mat_ordering_type lines", icc));
+  PetscCall(Count(&p, options, &lines));
+  PetscCall(Count(&p, icc, &random));
+  PetscCall(CheckCount(options, lines, 1 / (PetscReal)3, random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is left of random matrices A = B B^H + d > 0, with entries of all signs, is definite too */
+static PetscErrorCode TestDefinite(void)
+{
+  const PetscInt n = 60;
+  PetscScalar   *b;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &b));
+  for (PetscInt seed = 0; seed < 12; seed++) {
+    Mat            A;
+    PC             pc;
+    PCFailedReason reason;
+    PetscInt       start;
+
+    PetscCall(PetscArrayzero(b, n * n));
+    for (PetscInt i = 0; i < n; i++)
+      for (PetscInt k = 0; k < 2; k++) {
+        const PetscInt j = PetscMin(n - 1, (PetscInt)((0.5 * SpikeTestUniform(seed, i, k) + 0.5) * n));
+
+        b[i * n + j] = SpikeTestScalar(seed + 50, i, k);
+      }
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+    PetscCall(MatSetSizes(A, n, n, PETSC_DETERMINE, PETSC_DETERMINE));
+    PetscCall(SpikeTestSetMatType(A, MATAIJ));
+    PetscCall(MatSeqAIJSetPreallocation(A, n, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(A, n, NULL, 0, NULL));
+    PetscCall(MatGetOwnershipRange(A, &start, NULL));
+    for (PetscInt i = 0; i < n; i++)
+      for (PetscInt j = 0; j < n; j++) {
+        PetscScalar a = i == j ? 0.01 : 0.0;
+
+        for (PetscInt k = 0; k < n; k++) a += b[i * n + k] * PetscConj(b[j * n + k]);
+        if (a != (PetscScalar)0.0) PetscCall(MatSetValue(A, start + i, start + j, a, INSERT_VALUES));
+      }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetType(pc, PCSPIKE));
+    PetscCall(PCSpikeSetFactorType(pc, PC_SPIKE_FACTOR_CHOLESKY));
+    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGLINES));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCReduceFailedReason(pc));
+    PetscCall(PCGetFailedReason(pc, &reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == PC_NOERROR), "definite matrix %d: failed reason %d", (int)seed,
+                             (int)reason));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(PetscFree(b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -278,6 +347,8 @@ int main(int argc, char **argv)
   PetscCall(TestAlone());
   PetscCall(TestSmoother());
   PetscCall(TestCut());
+  PetscCall(TestDefinite());
+  PetscCall(TestIncomplete());
   PetscCall(SpikeTestEnd("spike_lines_solve"));
   PetscCall(PetscFinalize());
   return 0;

@@ -214,6 +214,9 @@ PetscErrorCode PCSpikeComposeLinesMethods_Private(PC pc, PetscBool compose)
   lie inside a rank, and nothing couples ranks. They are those of the values of the first setup for a pattern; later
   values only refill.
 
+  `PCILU` and `PCICC` (-pc_factor_mat_ordering_type lines) have the strong couplings beside the diagonal in this order,
+  which takes far fewer iterations for anisotropic problems than a random one.
+
   `MatGetOrdering()` takes matrices on one rank, and `MATMPIAIJ`, of which each rank orders its own rows. Of
   `MATSEQBAIJ` and `MATSEQSBAIJ` it gives a permutation of blocks, as other orderings do.
 
@@ -246,13 +249,13 @@ PetscErrorCode MatGetOrdering_Lines(Mat A, MatOrderingType type, IS *rperm, IS *
   PetscCall(PetscCitationsRegister(citation, &cite));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &blocks, MATSEQBAIJ, MATSEQSBAIJ, ""));
-  if (!aij) PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &copy));
-  if (copy) B = copy;
   l.threshold = SPIKE_LINES_THRESHOLD;
   PetscCall(PetscOptionsGetReal(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-mat_ordering_lines_threshold",
                                 &l.threshold, NULL));
   PetscCheck(l.threshold >= 0.0 && l.threshold <= 1.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "-mat_ordering_lines_threshold %g must be in [0, 1]", (double)l.threshold);
+  if (!aij) PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &copy));
+  if (copy) B = copy;
   PetscCall(MatGetBlockSize(A, &l.bs));
   n = A->rmap->n;
   PetscCall(PetscMalloc1(n, &newrow));
