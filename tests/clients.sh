@@ -43,9 +43,9 @@ slepcmore() # RANKS METHOD SOLVER OPTIONS...
 }
 for ranks in 1 3; do
   slepcmore $ranks jd "bcgsfused, spike" -st_ksp_type bcgsfused -st_pc_type spike -st_ksp_rtol 1e-3 -st_ksp_max_it 20
-  slepcmore $ranks ciss "preonly, lu of spike" -eps_ciss_ksp_type preonly -eps_ciss_pc_type lu \
-    -eps_ciss_pc_factor_mat_solver_type spike
-  slepcmore $ranks ciss "bcgsfused, spike" -eps_ciss_ksp_type bcgsfused -eps_ciss_pc_type spike -eps_ciss_ksp_rtol 1e-12
+  slepcmore $ranks ciss "preonly, lu of spike" -eps_ciss_usest 1 -st_ksp_type preonly -st_pc_type lu \
+    -st_pc_factor_mat_solver_type spike
+  slepcmore $ranks ciss "bcgsfused, spike" -eps_ciss_usest 1 -st_ksp_type bcgsfused -st_pc_type spike -st_ksp_rtol 1e-11
   slepcmore $ranks slice "preonly, cholesky of spike" -st_ksp_type preonly -st_pc_type cholesky \
     -st_pc_factor_mat_solver_type spike
 done

@@ -102,7 +102,6 @@ static PetscErrorCode CheckFactor(Mat A, Mat F, const char where[])
       PetscCall(CheckResidual(A, (PetscBool)(k == 1), b, x, where));
     }
   }
-  PetscCall(SpikeTestCheck((PetscBool)!F->ops->getinertia, "%s: an inertia", where));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
   PetscCall(VecDestroy(&b));

@@ -24,11 +24,13 @@ static PetscErrorCode CreateBlocks(Mat A, PetscInt ncols, Mat *B, Mat *X)
 {
   PetscInt     n, start, lda;
   PetscScalar *b;
+  VecType      type;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatGetOwnershipRange(A, &start, NULL));
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, ROWS, ncols, NULL, B));
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, type, n, PETSC_DECIDE, ROWS, ncols, PETSC_DECIDE, NULL, B));
   PetscCall(MatDenseGetLDA(*B, &lda));
   PetscCall(MatDenseGetArrayWrite(*B, &b));
   for (PetscInt j = 0; j < ncols; j++)
@@ -249,5 +251,10 @@ int main(int argc, char **argv)
          suffix: log
          nsize: 2
          args: -log_view :/dev/null
+      test:
+         suffix: cuda
+         nsize: {{1 2}}
+         requires: cuda gpurun
+         args: -mat_type aijcusparse
 
 TEST*/
