@@ -171,8 +171,8 @@ static PetscErrorCode MatGetRowIJ_BAIJCUDA(Mat A, PetscInt shift, PetscBool symm
 }
 
 /*
-  PETSc may choose other operations in these three. MatSetValuesCOO() ends in the first and the last, and neither reads
-  values where nothing was inserted on the host
+  PETSc may choose other operations in these three. MatSetValuesCOO() ends in the first and the last, without values of
+  other ranks, and neither reads values where nothing was inserted on the host
 */
 static PetscErrorCode MatSetOption_BAIJCUDA(Mat A, MatOption op, PetscBool flag)
 {
@@ -197,6 +197,7 @@ static PetscErrorCode MatAssemblyEnd_BAIJCUDA(Mat A, MatAssemblyType type)
   Mat           parts[2];
 
   PetscFunctionBegin;
+  if (c->mpi && !A->nooffprocentries) PetscCall(MatBAIJCUDAToHost_Private(A)); /* others may have sent values */
   PetscCall((*c->ops.assemblyend)(A, type));
   PetscCall(MatBAIJCUDAWrap_Private(A));
   if (!c->mpi || type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);

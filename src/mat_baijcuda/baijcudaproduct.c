@@ -31,7 +31,8 @@ static PetscErrorCode MatBAIJCUDADenseGet_Private(Mat A, Mat M, SpikeAccess acce
              "The matrix works on the host and the dense matrix is on a device: use a MATDENSE");
   d->bytes = (PetscCount)d->ld * M->cmap->n * (PetscCount)sizeof(PetscScalar);
   PetscCall((*c->k->alloc)(&c->b, (size_t)d->bytes, (void **)&d->a));
-  if (access == SPIKE_READ) PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_FALSE, d->a, d->theirs, (size_t)d->bytes));
+  if (access == SPIKE_READ || d->ld != M->rmap->n) /* what is between columns comes back as it was */
+    PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_FALSE, d->a, d->theirs, (size_t)d->bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
