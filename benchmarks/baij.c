@@ -109,7 +109,7 @@ static PetscErrorCode TimeIteration(Mat A, KSPType type, PetscInt repeat, double
 int main(int argc, char **argv)
 {
   PetscInt    n = 47, repeat = 30, nbs = 8, bs[16] = {2, 3, 4, 5, 6, 8, 12, 16};
-  PetscReal   rate;
+  PetscReal   rate = 0.0;
   PetscBool   host = PETSC_FALSE, set;
   const char *other;
 

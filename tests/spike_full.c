@@ -58,7 +58,7 @@ static PetscErrorCode Refill(Mat A, SpikeTestBand *band, PetscReal dominance)
 static PetscErrorCode CheckAuto(PC pc, Mat A, PCSpikeType expected, PetscReal tol, const char where[])
 {
   PCSpikeInfo info;
-  PetscReal   anorm = 0.0, error;
+  PetscReal   anorm = 0.0, error = 0.0;
 
   PetscFunctionBegin;
   PetscCall(PCSetUp(pc));

@@ -491,7 +491,7 @@ static PetscErrorCode TestWindows(void)
     PC            pc;
     PCSpikeInfo   info;
     PetscInt      start, end;
-    PetscReal     error;
+    PetscReal     error = 0.0;
     char          where[64];
 
     PetscCall(PetscSNPrintf(where, sizeof(where), "pairs, band %" PetscInt_FMT ",%" PetscInt_FMT, band.kl, band.ku));
