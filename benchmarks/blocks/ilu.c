@@ -305,7 +305,7 @@ static PetscErrorCode IluCase(Place *p, const char part[], PetscSpikePrecision p
   const char *solver = multicolor ? "ours multicolor" : precision == NativePrecision() ? "ours" : "ours single factors";
   Key         key    = {part, "fill", precision, PETSC_FALSE, bs, edge * edge * edge, 0, ntasks, 0.0};
   char        note[96];
-  double      ms = NAN, graph = NAN, error;
+  double      ms = NAN, graph = NAN, error = NAN;
   Ilu        *t;
 
   PetscFunctionBeginUser;
