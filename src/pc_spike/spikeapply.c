@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikeapply.c: PCApply of PCSPIKE, plain and transposed, for one and many right-hand sides */
 #include "spikeimpl.h"
+#include "common/petsccompat.h"
 
 static PetscErrorCode SpikeSweep_Private(PC pc, PetscBool trans, SpikeSweepPart part, PetscInt p0, PetscInt p1,
                                          PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x,
