@@ -10,7 +10,7 @@ static char help[] =
   "  -mat_type aijcusparse -partitions 0    on a GPU; options of PCSPIKE\n\n";
 
 #include <petsc/private/petscimpl.h>
-#include "common/bandcase.h"
+#include "common/watch.h"
 
 enum {
   SETUP,
@@ -22,35 +22,8 @@ enum {
   NTIMES
 };
 
-static const char *const eventnames[NTIMES] = {NULL,          "PCSpikeFill",    "PCSpikeFactor",
-                                               "PCSpikeTips", "PCSpikeReduced", NULL};
-static PetscLogEvent     events[NTIMES];
-static double            spent[NTIMES], begun[NTIMES];
-static PetscBool         watching = PETSC_FALSE;
-
-/* Each event begins and ends with the device waited for */
-static PetscErrorCode Begin(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
-{
-  PetscFunctionBeginUser;
-  (void)n, (void)a, (void)b, (void)c, (void)d;
-  for (int e = FILL; watching && e <= REDUCED; e++)
-    if (event == events[e]) PetscCall(Wait(PETSC_COMM_SELF, &begun[e]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode End(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
-{
-  PetscLogDouble now = 0.0;
-
-  PetscFunctionBeginUser;
-  (void)n, (void)a, (void)b, (void)c, (void)d;
-  for (int e = FILL; watching && e <= REDUCED; e++) {
-    if (event != events[e]) continue;
-    PetscCall(Wait(PETSC_COMM_SELF, &now));
-    spent[e] += now - begun[e];
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* From FILL on */
+static const char *const eventnames[] = {"PCSpikeFill", "PCSpikeFactor", "PCSpikeTips", "PCSpikeReduced"};
 
 static PetscErrorCode Matrix(PetscInt n, PetscInt K, PetscReal d, Mat *A)
 {
@@ -95,13 +68,13 @@ static PetscErrorCode Round(PC pc, Mat A, Vec b, Vec x, int train, int r, double
   PetscFunctionBeginUser;
   for (int phases = 1; phases >= 0; phases--) {
     PetscCall(PetscObjectStateIncrease((PetscObject)A));
-    PetscCall(PetscArrayzero(spent, NTIMES));
+    PetscCall(PetscArrayzero(watch.spent, watch.count));
     PetscCall(Wait(PETSC_COMM_SELF, &t0));
-    watching = (PetscBool)phases;
+    watch.on = (PetscBool)phases;
     PetscCall(PCSetUp(pc));
-    watching = PETSC_FALSE;
+    watch.on = PETSC_FALSE;
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
-    for (int e = FILL; phases && e <= REDUCED; e++) t[e][r] = 1e3 * spent[e];
+    for (int e = 0; phases && e < watch.count; e++) t[FILL + e][r] = watch.spent[e];
   }
   t[SETUP][r] = 1e3 * (t1 - t0);
   PetscCall(PCApply(pc, b, x));
@@ -180,8 +153,7 @@ int main(int argc, char **argv)
   if (!set) nk = 4;
   PetscCheck(repeat >= 1 && repeat <= MAXREPEAT && train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-repeat from 1 to %d, -train from 1", MAXREPEAT);
-  for (int e = FILL; e <= REDUCED; e++) PetscCall(PetscLogEventGetId(eventnames[e], &events[e]));
-  PetscCall(PetscLogLegacyCallbacksBegin(Begin, End, NULL, NULL));
+  PetscCall(WatchEvents((int)PETSC_STATIC_ARRAY_LENGTH(eventnames), eventnames));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%7s %4s %6s | %14s | %14s | %14s | %14s | %14s | %14s | bytes\n", "n", "K",
                         "parts", "setup", "fill", "factor", "tips", "reduced", "apply"));
   for (PetscInt q = 0; q < nk; q++) PetscCall(Case(n, k[q], d, partitions, pivoting, (int)repeat, (int)train));

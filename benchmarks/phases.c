@@ -16,6 +16,7 @@ static char help[] =
   "  -mat_type aijcusparse    on a GPU; options of PCSPIKE\n\n";
 
 #include "common/lapackband.h"
+#include "common/watch.h"
 
 /* Events of a setup, then of an apply; the reduced systems have one name for both */
 enum {
@@ -30,38 +31,6 @@ enum {
 
 static const char *const eventnames[] = {"PCSpikeFill",    "PCSpikeFactor", "PCSpikeTips",
                                          "PCSpikeReduced", "PCSpikeSweep",  "PCSpikeCorrect"};
-static PetscLogEvent     events[NEVENTS];
-static double            spent[NEVENTS], begun[NEVENTS];
-static PetscBool         watching = PETSC_FALSE;
-
-/* Each event begins and ends with the device waited for */
-static PetscErrorCode Begin(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
-{
-  PetscLogDouble now = 0.0;
-
-  PetscFunctionBeginUser;
-  (void)n, (void)a, (void)b, (void)c, (void)d;
-  for (int e = 0; watching && e < NEVENTS; e++) {
-    if (event != events[e]) continue;
-    PetscCall(Wait(PETSC_COMM_SELF, &now));
-    begun[e] = now;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode End(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
-{
-  PetscLogDouble now = 0.0;
-
-  PetscFunctionBeginUser;
-  (void)n, (void)a, (void)b, (void)c, (void)d;
-  for (int e = 0; watching && e < NEVENTS; e++) {
-    if (event != events[e]) continue;
-    PetscCall(Wait(PETSC_COMM_SELF, &now));
-    spent[e] += 1e3 * (now - begun[e]);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Medians of the phases of a setup (setup true) or of an apply */
 static PetscErrorCode Phases(PetscBool setup, Mat A, PC pc, Vec b, Vec x, int repeat, double phase[NEVENTS])
@@ -73,12 +42,12 @@ static PetscErrorCode Phases(PetscBool setup, Mat A, PC pc, Vec b, Vec x, int re
   for (int r = 0; r < repeat; r++) {
     if (setup) PetscCall(MatScale(A, -1.0));
     PetscCall(Wait(PETSC_COMM_SELF, &now));
-    PetscCall(PetscArrayzero(spent, NEVENTS));
-    watching = PETSC_TRUE;
+    PetscCall(PetscArrayzero(watch.spent, NEVENTS));
+    watch.on = PETSC_TRUE;
     if (setup) PetscCall(PCSetUp(pc));
     else PetscCall(PCApply(pc, b, x));
-    watching = PETSC_FALSE;
-    for (int e = 0; e < NEVENTS; e++) t[e][r] = spent[e];
+    watch.on = PETSC_FALSE;
+    for (int e = 0; e < NEVENTS; e++) t[e][r] = watch.spent[e];
   }
   for (int e = 0; e < NEVENTS; e++) phase[e] = Median(repeat, t[e]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -163,8 +132,7 @@ int main(int argc, char **argv)
                            "n,k,partitions,setup_ms,setup_alone,fill,factor,tips,reduced,apply_ms,apply_alone,sweep,"
                            "solvetips,correct,lapack_factor,lapack_solve\n"));
   }
-  for (int e = 0; e < NEVENTS; e++) PetscCall(PetscLogEventGetId(eventnames[e], &events[e]));
-  PetscCall(PetscLogLegacyCallbacksBegin(Begin, End, NULL, NULL));
+  PetscCall(WatchEvents(NEVENTS, eventnames));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s | %9s %9s | %8s %8s %8s %8s | %8s %8s | %8s %8s %8s | %9s %9s\n",
                         "N", "K", "parts", "setup", "alone", "fill", "factor", "tips", "reduced", "apply", "alone",
                         "sweep", "reduced", "correct", "LAPACK", "solve"));

@@ -14,7 +14,7 @@ static char help[] =
   "  -csv <file>          also writes the numbers to a file\n"
   "  -mat_type aijcusparse   on a GPU; options of PCSPIKE\n\n";
 
-#include "common/bandcase.h"
+#include "common/watch.h"
 
 enum {
   FILL,
@@ -30,38 +30,6 @@ enum {
 static const char *const eventnames[] = {"PCSpikeFill",  "PCSpikeFactor",  "PCSpikeTips", "PCSpikeReduced",
                                          "PCSpikeSweep", "PCSpikeCorrect", "MatMult"};
 static const char *const names[]      = {"fill", "factor", "tips", "reduced", "sweep", "correct", "product"};
-static PetscLogEvent     events[NEVENTS];
-static double            spent[NEVENTS], begun[NEVENTS];
-static PetscBool         watching = PETSC_FALSE;
-
-/* Each event begins and ends with the device waited for */
-static PetscErrorCode Begin(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
-{
-  PetscLogDouble now = 0.0;
-
-  PetscFunctionBeginUser;
-  (void)n, (void)a, (void)b, (void)c, (void)d;
-  for (int e = 0; watching && e < NEVENTS; e++) {
-    if (event != events[e]) continue;
-    PetscCall(Wait(PETSC_COMM_SELF, &now));
-    begun[e] = now;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode End(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
-{
-  PetscLogDouble now = 0.0;
-
-  PetscFunctionBeginUser;
-  (void)n, (void)a, (void)b, (void)c, (void)d;
-  for (int e = 0; watching && e < NEVENTS; e++) {
-    if (event != events[e]) continue;
-    PetscCall(Wait(PETSC_COMM_SELF, &now));
-    spent[e] += 1e3 * (now - begun[e]);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode Case(PetscInt N, PetscInt K, PetscReal d, const char type[], PetscReal rtol, int repeat,
                            FILE *csv)
@@ -94,15 +62,15 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, PetscReal d, const char type[
 
     PetscCall(MatScale(A, -1.0));
     PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(PetscArrayzero(spent, NEVENTS));
+    PetscCall(PetscArrayzero(watch.spent, NEVENTS));
     PetscCall(Wait(PETSC_COMM_SELF, &t0));
-    watching = (PetscBool)(r >= repeat);
+    watch.on = (PetscBool)(r >= repeat);
     PetscCall(KSPSolve(ksp, b, x));
-    watching = PETSC_FALSE;
+    watch.on = PETSC_FALSE;
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
     if (r < repeat) t[NEVENTS][k] = 1e3 * (t1 - t0);
     else watched[k] = 1e3 * (t1 - t0);
-    for (int e = 0; e < NEVENTS && r >= repeat; e++) t[e][k] = spent[e];
+    for (int e = 0; e < NEVENTS && r >= repeat; e++) t[e][k] = watch.spent[e];
   }
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, &its));
@@ -157,8 +125,7 @@ int main(int argc, char **argv)
     PetscCheck(csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", file);
     fprintf(csv, "n,k,its,phase,ms,share\n");
   }
-  for (int e = 0; e < NEVENTS; e++) PetscCall(PetscLogEventGetId(eventnames[e], &events[e]));
-  PetscCall(PetscLogLegacyCallbacksBegin(Begin, End, NULL, NULL));
+  PetscCall(WatchEvents(NEVENTS, eventnames));
   for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Case(cases[k], cases[k + 1], d, type, rtol, (int)repeat, csv));
   if (csv) (void)fclose(csv);
   PetscCall(PetscFinalize());

@@ -4,8 +4,9 @@
 
 #include "spiketest.h"
 
-#define BAIJTEST_TOL     (400 * PETSC_MACHINE_EPSILON)
-#define SPIKE_BAIJ_MAXBS 32 /* of our kernels */
+#define BAIJTEST_TOL                (400 * PETSC_MACHINE_EPSILON)
+#define BaijSame(x, y, what, where) SpikeTestSame(x, y, BAIJTEST_TOL, what, where)
+#define SPIKE_BAIJ_MAXBS            32 /* of our kernels */
 
 /*
   mb x nb blocks of bs rows, a block where a random number says so: about `blocks` of a row, and in every 5th row none
@@ -97,30 +98,6 @@ static inline PetscErrorCode BaijIs(Mat A, const char where[])
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is, MATSEQBAIJCUDA, MATMPIBAIJCUDA, ""));
   PetscCall(SpikeTestCheck(is, "%s: the type is %s", where, ((PetscObject)A)->type_name));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ||x - y|| <= tol times the larger of 1 and ||y||; not a number fails */
-static inline PetscErrorCode BaijSame(Vec x, Vec y, const char what[], const char where[])
-{
-  PetscReal          local[2] = {0.0, 1.0}, global[2];
-  const PetscScalar *xa, *ya;
-  PetscInt           n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(y, &n));
-  PetscCall(VecGetArrayRead(x, &xa));
-  PetscCall(VecGetArrayRead(y, &ya));
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscReal d = PetscAbsScalar(xa[i] - ya[i]);
-
-    local[0] = d <= local[0] ? local[0] : (PetscIsInfOrNanReal(d) ? PETSC_MAX_REAL : d);
-    local[1] = PetscMax(local[1], PetscAbsScalar(ya[i]));
-  }
-  PetscCall(VecRestoreArrayRead(y, &ya));
-  PetscCall(VecRestoreArrayRead(x, &xa));
-  PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
-  PetscCall(SpikeTestSmall(global[0], BAIJTEST_TOL * global[1], what, where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

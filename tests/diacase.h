@@ -4,7 +4,8 @@
 
 #include "spiketest.h"
 
-#define DIATEST_TOL (200 * PETSC_MACHINE_EPSILON)
+#define DIATEST_TOL                (200 * PETSC_MACHINE_EPSILON)
+#define DiaSame(x, y, what, where) SpikeTestSame(x, y, DIATEST_TOL, what, where)
 
 /*
   m x n; `holes`: every so manieth place of a diagonal has no entry; every 7th entry is a stored zero. where: 0 rows as
@@ -110,32 +111,6 @@ static inline PetscBool DiaLayouts(const DiaCase *c)
   const PetscInt k = (PetscInt)(c - diacases);
 
   return (PetscBool)(k % 3 == 1 || k >= (PetscInt)PETSC_STATIC_ARRAY_LENGTH(diacases) - 2);
-}
-
-/* ||x - y|| <= tol ||y||, tol absolute where y is small; not a number fails. One reduction */
-static inline PetscErrorCode DiaSame(Vec x, Vec y, const char what[], const char where[])
-{
-  PetscReal          local[2] = {0.0, 1.0}, global[2];
-  const PetscScalar *xa, *ya;
-  PetscInt           n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(y, &n));
-  PetscCall(VecGetArrayRead(x, &xa));
-  PetscCall(VecGetArrayRead(y, &ya));
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscReal d = PetscAbsScalar(xa[i] - ya[i]);
-
-    local[0] = d <= local[0] ? local[0] : (PetscIsInfOrNanReal(d) ? PETSC_MAX_REAL : d);
-    local[1] = PetscMax(local[1], PetscAbsScalar(ya[i]));
-  }
-  PetscCall(VecRestoreArrayRead(y, &ya));
-  PetscCall(VecRestoreArrayRead(x, &xa));
-  PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
-  spiketest_checks++;
-  if (!(global[0] <= DIATEST_TOL * global[1]))
-    PetscCall(SpikeTestSmall(global[0], DIATEST_TOL * global[1], what, where));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*

@@ -41,6 +41,31 @@ static inline PetscErrorCode SpikeTestSmall(PetscReal value, PetscReal tol, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ||x - y|| <= tol ||y||, tol absolute where y is small; not a number fails. One reduction */
+static inline PetscErrorCode SpikeTestSame(Vec x, Vec y, PetscReal tol, const char what[], const char where[])
+{
+  PetscReal          local[2] = {0.0, 1.0}, global[2];
+  const PetscScalar *xa, *ya;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(y, &n));
+  PetscCall(VecGetArrayRead(x, &xa));
+  PetscCall(VecGetArrayRead(y, &ya));
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscReal d = PetscAbsScalar(xa[i] - ya[i]);
+
+    local[0] = d <= local[0] ? local[0] : (PetscIsInfOrNanReal(d) ? PETSC_MAX_REAL : d);
+    local[1] = PetscMax(local[1], PetscAbsScalar(ya[i]));
+  }
+  PetscCall(VecRestoreArrayRead(y, &ya));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
+  spiketest_checks++;
+  if (!(global[0] <= tol * global[1])) PetscCall(SpikeTestSmall(global[0], tol * global[1], what, where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The last line of each test: "NAME: ok", or how many checks failed */
 static inline PetscErrorCode SpikeTestEnd(const char name[])
 {

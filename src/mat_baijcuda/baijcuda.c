@@ -49,7 +49,8 @@ PetscErrorCode MatBAIJCUDAGetArray_Private(Mat A, PetscScalar **a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatBAIJCUDAFetch_Private(Mat A)
+/* The values of a matrix of any type are on the host */
+PetscErrorCode MatBAIJCUDAFetch_Private(Mat A)
 {
   PetscBool is;
 

@@ -4,6 +4,7 @@
   MATBAIJCUDA
 */
 #include "baijcudaimpl.h"
+#include "common/matconvert.h"
 
 static MatType MatBAIJCUDAType_Private(PetscBool mpi)
 {
@@ -91,13 +92,7 @@ PetscErrorCode MatConvert_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatConvert_BAIJCUDA_BAIJ(A, MATBAIJ, MAT_INITIAL_MATRIX, &C));
-  if (reuse == MAT_INPLACE_MATRIX) {
-    PetscCall(MatConvert(C, newtype, MAT_INPLACE_MATRIX, &C));
-    PetscCall(MatHeaderReplace(A, &C));
-  } else {
-    PetscCall(MatConvert(C, newtype, reuse, B));
-    PetscCall(MatDestroy(&C));
-  }
+  PetscCall(MatConvertBy_Spike(A, C, newtype, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

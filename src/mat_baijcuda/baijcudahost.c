@@ -12,16 +12,6 @@
     PetscCall((*MatBAIJCUDA_Private(A)->ops.op)(__VA_ARGS__)); \
   } while (0)
 
-static PetscErrorCode MatBAIJCUDAOtherToHost_Private(Mat B)
-{
-  PetscBool is;
-
-  PetscFunctionBegin;
-  PetscCall(MatBAIJCUDAIs_Private(B, &is));
-  if (is) PetscCall(MatBAIJCUDAToHost_Private(B));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Operations with up to three arguments after A */
 #define MatBAIJCUDAWrap0(name, op) \
   static PetscErrorCode name(Mat A) \
@@ -114,7 +104,7 @@ static PetscErrorCode MatSOR_BAIJCUDA(Mat A, Vec b, PetscReal omega, MatSORType 
 static PetscErrorCode MatEqual_BAIJCUDA(Mat A, Mat B, PetscBool *equal)
 {
   PetscFunctionBegin;
-  PetscCall(MatBAIJCUDAOtherToHost_Private(B));
+  PetscCall(MatBAIJCUDAFetch_Private(B));
   MatBAIJCUDADo(A, equal, A, B, equal);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,7 +116,7 @@ static PetscErrorCode MatCopy_BAIJCUDA(Mat A, Mat B, MatStructure str)
   PetscBool      is;
 
   PetscFunctionBegin;
-  PetscCall(MatBAIJCUDAOtherToHost_Private(B));
+  PetscCall(MatBAIJCUDAFetch_Private(B));
   PetscCall(MatBAIJCUDAToHost_Private(A));
   PetscCall(MatBAIJCUDAIs_Private(B, &is));
   A->ops->copy = MatBAIJCUDA_Private(A)->ops.copy; /* PETSc compares it with that of B, which it knows by that */

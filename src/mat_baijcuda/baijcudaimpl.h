@@ -147,4 +147,5 @@ PETSC_INTERN PetscErrorCode MatDestroySubMatrices_BAIJCUDA(PetscInt, Mat *[]);
 PETSC_INTERN PetscErrorCode MatBAIJCUDAInstall_Private(Mat, MatType);
 PETSC_INTERN PetscErrorCode MatBAIJCUDARemove_Private(Mat);
 PETSC_INTERN PetscErrorCode MatBAIJCUDAGetArray_Private(Mat, PetscScalar **);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAFetch_Private(Mat);
 PETSC_INTERN PetscErrorCode MatBAIJCUDARegister(PetscBool);

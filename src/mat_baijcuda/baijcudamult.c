@@ -86,58 +86,12 @@ static PetscErrorCode MatBAIJCUDAFallBack_Private(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatMult_BAIJCUDA(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT, x, NULL, y));
-  else {
-    PetscCall(MatBAIJCUDAFallBack_Private(A));
-    PetscCall(VecSet(y, 0.0)); /* that of MATBAIJ may leave rows without blocks as they are */
-    PetscCall((*MatBAIJCUDA_Private(A)->ops.mult)(A, x, y));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatMultAdd_BAIJCUDA(Mat A, Vec x, Vec z, Vec y)
-{
-  PetscFunctionBegin;
-  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT, x, z, y));
-  else {
-    PetscCall(MatBAIJCUDAFallBack_Private(A));
-    PetscCall((*MatBAIJCUDA_Private(A)->ops.multadd)(A, x, z, y));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatMultTranspose_BAIJCUDA(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT_TRANSPOSE, x, NULL, y));
-  else {
-    PetscCall(MatBAIJCUDAFallBack_Private(A));
-    PetscCall((*MatBAIJCUDA_Private(A)->ops.multtranspose)(A, x, y));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatMultTransposeAdd_BAIJCUDA(Mat A, Vec x, Vec z, Vec y)
-{
-  PetscFunctionBegin;
-  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT_TRANSPOSE, x, z, y));
-  else {
-    PetscCall(MatBAIJCUDAFallBack_Private(A));
-    PetscCall((*MatBAIJCUDA_Private(A)->ops.multtransposeadd)(A, x, z, y));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* y = A^H x + z = conj(A^T conj(x)) + z, z NULL for 0: MATMPIBAIJ has no such product of its own */
 static PetscErrorCode MatBAIJCUDAHermitian_Private(Mat A, Vec x, Vec z, Vec y)
 {
   Vec w, t;
 
   PetscFunctionBegin;
-  PetscCall(MatBAIJCUDAFallBack_Private(A));
   PetscCall(VecDuplicate(x, &w));
   PetscCall(VecDuplicate(y, &t));
   PetscCall(VecCopy(x, w));
@@ -152,19 +106,68 @@ static PetscErrorCode MatBAIJCUDAHermitian_Private(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = op(A) x + z, z NULL for 0: by the kernels, or by PETSc's operation where there are none */
+static PetscErrorCode MatBAIJCUDAProduct_Private(Mat A, SpikeBlockOp op, Vec x, Vec z, Vec y)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  if (MatBAIJCUDAHasKernels_Private(A)) {
+    PetscCall(MatBAIJCUDAMult_Private(A, op, x, z, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatBAIJCUDAFallBack_Private(A));
+  if (op == SPIKE_BLOCK_MULT_HERMITIAN) PetscCall(MatBAIJCUDAHermitian_Private(A, x, z, y));
+  else if (op == SPIKE_BLOCK_MULT_TRANSPOSE) {
+    if (z) PetscCall((*c->ops.multtransposeadd)(A, x, z, y));
+    else PetscCall((*c->ops.multtranspose)(A, x, y));
+  } else if (z) PetscCall((*c->ops.multadd)(A, x, z, y));
+  else {
+    PetscCall(VecSet(y, 0.0)); /* that of MATBAIJ may leave rows without blocks as they are */
+    PetscCall((*c->ops.mult)(A, x, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMult_BAIJCUDA(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAProduct_Private(A, SPIKE_BLOCK_MULT, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultAdd_BAIJCUDA(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAProduct_Private(A, SPIKE_BLOCK_MULT, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTranspose_BAIJCUDA(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAProduct_Private(A, SPIKE_BLOCK_MULT_TRANSPOSE, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTransposeAdd_BAIJCUDA(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAProduct_Private(A, SPIKE_BLOCK_MULT_TRANSPOSE, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatMultHermitianTranspose_BAIJCUDA(Mat A, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT_HERMITIAN, x, NULL, y));
-  else PetscCall(MatBAIJCUDAHermitian_Private(A, x, NULL, y));
+  PetscCall(MatBAIJCUDAProduct_Private(A, SPIKE_BLOCK_MULT_HERMITIAN, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatMultHermitianTransposeAdd_BAIJCUDA(Mat A, Vec x, Vec z, Vec y)
 {
   PetscFunctionBegin;
-  if (MatBAIJCUDAHasKernels_Private(A)) PetscCall(MatBAIJCUDAMult_Private(A, SPIKE_BLOCK_MULT_HERMITIAN, x, z, y));
-  else PetscCall(MatBAIJCUDAHermitian_Private(A, x, z, y));
+  PetscCall(MatBAIJCUDAProduct_Private(A, SPIKE_BLOCK_MULT_HERMITIAN, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* diaconvert.c: MATDIA to other types and from them, and copies of it */
 #include "diaimpl.h"
+#include "common/matconvert.h"
 
 static PetscErrorCode MatConvert_DIA_AIJ(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
@@ -22,13 +23,7 @@ PetscErrorCode MatConvert_DIA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 
   PetscFunctionBegin;
   PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &C));
-  if (reuse == MAT_INPLACE_MATRIX) {
-    PetscCall(MatConvert(C, newtype, MAT_INPLACE_MATRIX, &C));
-    PetscCall(MatHeaderReplace(A, &C));
-  } else {
-    PetscCall(MatConvert(C, newtype, reuse, B));
-    PetscCall(MatDestroy(&C));
-  }
+  PetscCall(MatConvertBy_Spike(A, C, newtype, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gridstencilaij.c: the entries of MATGRIDSTENCIL: its diagonal, and what it is as AIJ */
 #include "gridstencilimpl.h"
+#include "common/matconvert.h"
 
 /*
   A row of block entries: columns, global, of the dof unknowns of each neighbour, -1 where there is none. Mirrors and
@@ -153,13 +154,7 @@ PetscErrorCode MatConvert_GridStencil(Mat A, MatType newtype, MatReuse reuse, Ma
 
   PetscFunctionBegin;
   PetscCall(MatConvert_GridStencil_AIJ(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
-  if (reuse == MAT_INPLACE_MATRIX) {
-    PetscCall(MatConvert(C, newtype, MAT_INPLACE_MATRIX, &C));
-    PetscCall(MatHeaderReplace(A, &C));
-  } else {
-    PetscCall(MatConvert(C, newtype, reuse, B));
-    PetscCall(MatDestroy(&C));
-  }
+  PetscCall(MatConvertBy_Spike(A, C, newtype, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

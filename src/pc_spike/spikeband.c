@@ -53,7 +53,7 @@ void PCSpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[], co
       const SpikeCSR *A = &parts[part];
 
       for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
-        PetscInt d = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+        PetscInt d = SpikeCSRColumn(A, k);
 
         if (A->aa[k] == (PetscScalar)0.0) {
           scan->zeros++;
@@ -156,7 +156,7 @@ PetscErrorCode PCSpikeLeastBand_Private(PetscInt n, PetscInt K, PetscInt nparts,
           const SpikeCSR *A = &parts[part];
 
           for (PetscInt k = A->ai[queue[head]]; k < A->ai[queue[head] + 1] && tail < most; k++) {
-            const PetscInt j = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+            const PetscInt j = SpikeCSRColumn(A, k);
 
             if (A->aa[k] == (PetscScalar)0.0 || seen[j] == start) continue;
             seen[j]       = start;
@@ -495,8 +495,7 @@ static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt i, PetscInt r, Pet
     const SpikeCSR *A = &parts[p];
 
     for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
-      const PetscInt col = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift,
-                     d   = (s->newrow && !A->colmap ? s->newrow[col] : col) - i;
+      const PetscInt col = SpikeCSRColumn(A, k), d = (s->newrow && !A->colmap ? s->newrow[col] : col) - i;
 
       if (d == 0) diag = PetscAbsScalar(A->aa[k]);
       else if (d >= -s->band.kl && d <= s->band.ku) {

@@ -51,7 +51,7 @@ static PetscBool SpikeBatchCrossesCSR_Private(const PC_Spike *s, PetscInt nparts
       const PetscInt i = s->newrow ? s->newrow[r] : r;
 
       for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
-        const PetscInt j = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+        const PetscInt j = SpikeCSRColumn(A, k);
 
         if (A->aa[k] != (PetscScalar)0.0 && j - i <= b->ku && i - j <= b->kl) return PETSC_TRUE;
       }

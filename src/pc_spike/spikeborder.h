@@ -128,6 +128,7 @@ PETSC_INTERN PetscErrorCode PCSpikeBorderFirst_Private(PC, PetscInt *);
 PETSC_INTERN PetscErrorCode PCSpikeBorderRanksReset_Private(PC);
 
 /* spikebordersolve.c: the border beside the factors of the band */
+PETSC_INTERN PetscErrorCode PCSpikeBorderUploadInts_Private(PC, PetscInt, const PetscInt[], PetscInt **);
 PETSC_INTERN PetscErrorCode PCSpikeBorderCreate_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeBorderReserve_Private(PC, PetscInt);
 PETSC_INTERN PetscErrorCode PCSpikeBorderDestroy_Private(PC);

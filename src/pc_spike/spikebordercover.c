@@ -78,8 +78,8 @@ static void SpikeNatural_Private(PetscInt n, PetscInt nparts, const SpikeCSR par
       while (first <= last && A->aa[first] == (PetscScalar)0.0) first++;
       while (last >= first && A->aa[last] == (PetscScalar)0.0) last--;
       if (first > last) continue;
-      full[0] = PetscMax(full[0], i - ((A->colmap ? A->colmap[A->aj[first]] : A->aj[first]) + A->shift));
-      full[1] = PetscMax(full[1], (A->colmap ? A->colmap[A->aj[last]] : A->aj[last]) + A->shift - i);
+      full[0] = PetscMax(full[0], i - SpikeCSRColumn(A, first));
+      full[1] = PetscMax(full[1], SpikeCSRColumn(A, last) - i);
     }
     *maxrow = PetscMax(*maxrow, stored);
   }

@@ -22,17 +22,12 @@ typedef struct {
   const PetscInt *garray;
 } SpikeRows;
 
-static inline PetscInt SpikeColumn_Private(const SpikeCSR *A, PetscInt k)
-{
-  return (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
-}
-
 /* The far entries of row i of a piece, from the left end and then from the right one; columns ascend */
 #define SpikeForFar(A, i, t, side, k) \
   for (int side = 0; side < 2; side++) \
     for (PetscInt k = side ? (A)->ai[(i) + 1] - 1 : (A)->ai[i]; \
          k >= (A)->ai[i] && k < (A)->ai[(i) + 1] && \
-         (side ? SpikeColumn_Private(A, k) - (i) : (i)-SpikeColumn_Private(A, k)) > (t); \
+         (side ? SpikeCSRColumn(A, k) - (i) : (i)-SpikeCSRColumn(A, k)) > (t); \
          k += side ? -1 : 1)
 
 /*
@@ -196,7 +191,7 @@ static PetscErrorCode SpikeCover_Private(PCSpikeBorder *d, const SpikeRows *r, P
         if (A->aa[k] == (PetscScalar)0.0 || degree[A->aj[k] + (p ? r->n : 0)] > 2 * most || ne > limit) continue;
         if (ne < limit) {
           edge[ne][0] = i + r->rstart;
-          edge[ne][1] = SpikeColumn_Private(A, k) + r->rstart;
+          edge[ne][1] = SpikeCSRColumn(A, k) + r->rstart;
         }
         ne++;
       }

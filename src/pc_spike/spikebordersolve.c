@@ -157,6 +157,18 @@ PetscErrorCode PCSpikeBorderReserve_Private(PC pc, PetscInt maxrhs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* *to <- count integers where the backend works, in memory of their own */
+PetscErrorCode PCSpikeBorderUploadInts_Private(PC pc, PetscInt count, const PetscInt from[], PetscInt **to)
+{
+  SpikeBand   *b     = &((PC_Spike *)pc->data)->band;
+  const size_t bytes = (size_t)count * sizeof(PetscInt);
+
+  PetscFunctionBegin;
+  PetscCall((*b->k->alloc)(b, PetscMax(bytes, 1), (void **)to));
+  if (bytes) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, *to, 0, from, 0, bytes, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Memory where the backend works. w comes last: with it an application has the border */
 PetscErrorCode PCSpikeBorderCreate_Private(PC pc)
 {
@@ -183,13 +195,8 @@ PetscErrorCode PCSpikeBorderCreate_Private(PC pc)
   d->drows   = d->local;
   d->dcolumn = d->column;
   if (!host) {
-    PetscCall((*b->k->alloc)(b, PetscMax(d->own, 1) * sizeof(PetscInt), (void **)&d->drows));
-    if (d->own)
-      PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->drows, 0, d->local, 0, d->own * sizeof(PetscInt), 1));
-    PetscCall((*b->k->alloc)(b, PetscMax(d->count, 1) * sizeof(PetscInt), (void **)&d->dcolumn));
-    if (d->count)
-      PetscCall(
-        (*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->dcolumn, 0, d->column, 0, d->count * sizeof(PetscInt), 1));
+    PetscCall(PCSpikeBorderUploadInts_Private(pc, d->own, d->local, &d->drows));
+    PetscCall(PCSpikeBorderUploadInts_Private(pc, d->count, d->column, &d->dcolumn));
   }
   PetscCall(PCSpikeBorderReserve_Private(pc, b->maxrhs));
   PetscFunctionReturn(PETSC_SUCCESS);

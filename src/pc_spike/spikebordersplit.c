@@ -37,18 +37,6 @@ PetscErrorCode PCSpikeBorderSplits_Private(PC pc, Mat A, PetscBool *splits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* count integers where the backend works; *to has to be NULL */
-static PetscErrorCode PCSpikeBorderInts_Private(PC pc, PetscInt count, const PetscInt from[], const PetscInt **to)
-{
-  SpikeBand   *b     = &((PC_Spike *)pc->data)->band;
-  const size_t bytes = (size_t)count * sizeof(PetscInt);
-
-  PetscFunctionBegin;
-  PetscCall((*b->k->alloc)(b, PetscMax(bytes, 1), (void **)to));
-  if (bytes) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, (void *)*to, 0, from, 0, bytes, 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Places of A's entries in T, in E^T, in F by whole columns, and in G, which follow each other; diagonal: of T */
 static void SpikeBorderMap_Private(const PCSpikeBorder *d, const SpikeCSR *A, const PetscInt ti[], PetscInt to[],
                                    PetscInt diagonal[])
@@ -99,8 +87,8 @@ static PetscErrorCode PCSpikeBorderSplitCreate_Private(PC pc, Mat A)
   PetscCall(MatSeqAIJRestoreCSR_Spike(A, PETSC_MEMTYPE_HOST, &part));
   bytes = (*SpikeSplitKernelsFind(s->band.k->memtype)->scratch)(d->m);
   if (bytes) PetscCall((*s->band.k->alloc)(&s->band, bytes, &p->scratch));
-  PetscCall(PCSpikeBorderInts_Private(pc, d->m, diagonal, &p->diagonal));
-  PetscCall(PCSpikeBorderInts_Private(pc, p->entries, to, &p->to));
+  PetscCall(PCSpikeBorderUploadInts_Private(pc, d->m, diagonal, (PetscInt **)&p->diagonal));
+  PetscCall(PCSpikeBorderUploadInts_Private(pc, p->entries, to, (PetscInt **)&p->to));
   PetscCall(PetscFree2(to, diagonal));
   PetscCall(PetscFree(d->e)); /* nobody takes it apart on the host any more */
   PetscCall(PetscFree2(d->frow, d->f));

@@ -72,7 +72,7 @@ static void SpikeReachCSR_Private(const PC_Spike *s, PetscInt nparts, const Spik
         const SpikeCSR *A = &parts[p];
 
         for (PetscInt k = all ? A->ai[r] : PetscMax(A->ai[r], A->ai[r + 1] - 1); k < A->ai[r + 1]; k++) {
-          PetscInt j = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+          PetscInt j = SpikeCSRColumn(A, k);
 
           if (A->aa[k] == (PetscScalar)0.0) continue;
           if (s->newrow && !A->colmap) j = s->newrow[j];

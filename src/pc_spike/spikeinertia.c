@@ -76,17 +76,17 @@ typedef struct {
   SpikeCSR        parts[2];
   const PetscInt *place; /* of row and column j in the band, on one rank; NULL: where they are */
   PetscInt       *at;    /* its inverse */
-} SpikeRows;
+} SpikeBandRows;
 
-static inline PetscInt SpikeColumn_Private(const SpikeRows *a, const SpikeCSR *p, PetscInt k)
+static inline PetscInt SpikeBandColumn_Private(const SpikeBandRows *a, const SpikeCSR *p, PetscInt k)
 {
-  const PetscInt j = (p->colmap ? p->colmap[p->aj[k]] : p->aj[k]) + p->shift;
+  const PetscInt j = SpikeCSRColumn(p, k);
 
   return a->place ? a->place[j] : j;
 }
 
 /* The half-bandwidth of this rank; the infinity norm, NaN or infinite where an entry is */
-static void SpikeRowsMeasure_Private(const SpikeRows *a, PetscInt *K, PetscReal *norm)
+static void SpikeRowsMeasure_Private(const SpikeBandRows *a, PetscInt *K, PetscReal *norm)
 {
   *K    = 0;
   *norm = 0.0;
@@ -98,7 +98,7 @@ static void SpikeRowsMeasure_Private(const SpikeRows *a, PetscInt *K, PetscReal 
       for (PetscInt k = a->parts[p].ai[i]; k < a->parts[p].ai[i + 1]; k++) {
         sum += PetscAbsScalar(a->parts[p].aa[k]);
         if (a->parts[p].aa[k] != (PetscScalar)0.0)
-          *K = PetscMax(*K, PetscAbsInt(SpikeColumn_Private(a, &a->parts[p], k) - at));
+          *K = PetscMax(*K, PetscAbsInt(SpikeBandColumn_Private(a, &a->parts[p], k) - at));
       }
     if (!(sum <= *norm)) *norm = sum;
     if (PetscIsInfOrNanReal(*norm)) return;
@@ -106,7 +106,7 @@ static void SpikeRowsMeasure_Private(const SpikeRows *a, PetscInt *K, PetscReal 
 }
 
 /* Changes of sign of A + shift I; the rows of the ranks one after the other */
-static PetscErrorCode SpikeSignsCount_Private(MPI_Comm comm, const SpikeRows *a, PetscInt K, PetscReal shift,
+static PetscErrorCode SpikeSignsCount_Private(MPI_Comm comm, const SpikeBandRows *a, PetscInt K, PetscReal shift,
                                               PetscReal tiny, PetscInt *negative)
 {
   SpikeSigns   g = {K, 2 * K + 1, a->start, 0, 1.0, 1.0, NULL};
@@ -143,7 +143,7 @@ static PetscErrorCode SpikeSignsCount_Private(MPI_Comm comm, const SpikeRows *a,
       for (PetscInt p = 0; p < a->nparts; p++)
         for (PetscInt k = a->parts[p].ai[i]; k < a->parts[p].ai[i + 1]; k++)
           if (a->parts[p].aa[k] != (PetscScalar)0.0)
-            w[SpikeColumn_Private(a, &a->parts[p], k) - r + K] += a->parts[p].aa[k];
+            w[SpikeBandColumn_Private(a, &a->parts[p], k) - r + K] += a->parts[p].aa[k];
       w[K] += shift;
       SpikeSignsRow_Private(&g, w, tiny);
     }
@@ -168,7 +168,7 @@ static PetscErrorCode SpikeInertia_Private(PC pc, Mat A, PetscInt count[3])
 {
   const PC_Spike *s    = (const PC_Spike *)pc->data;
   MPI_Comm        comm = PetscObjectComm((PetscObject)pc);
-  SpikeRows       a    = {A->rmap->n, A->rmap->rstart, 0, {{0}}, NULL, NULL};
+  SpikeBandRows   a    = {A->rmap->n, A->rmap->rstart, 0, {{0}}, NULL, NULL};
   PetscReal       norm, delta;
   PetscMPIInt     size;
   PetscInt        K, other, below, above;

@@ -230,7 +230,7 @@ PetscErrorCode PCSpikeOrderLevels_Private(PC pc, PetscInt n, const SpikeCSR *own
   for (PetscInt side = 0; side < 2 && !tail; side++)
     for (PetscInt r = 0; r < n; r++)
       for (PetscInt k = other->ai[r]; k < other->ai[r + 1]; k++) {
-        const PetscInt j = (other->colmap ? other->colmap[other->aj[k]] : other->aj[k]) + other->shift;
+        const PetscInt j = SpikeCSRColumn(other, k);
 
         if (g->seen[r] || other->aa[k] == (PetscScalar)0.0 || (side ? j < n : j >= 0)) continue;
         g->seen[r]       = side ? 2 : 1;

@@ -9,7 +9,7 @@
 static PetscInt SpikeEntryFind_Private(const SpikeCSR *A, PetscInt r, PetscInt col)
 {
   for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
-    if ((A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift == col) return k;
+    if (SpikeCSRColumn(A, k) == col) return k;
   }
   return -1;
 }
@@ -38,7 +38,7 @@ static void SpikePeriodicScan_Private(const Mat A, PetscInt nparts, const SpikeC
   for (PetscInt r = 0; r < n; r++) {
     for (PetscInt p = 0; p < nparts; p++) {
       for (PetscInt k = parts[p].ai[r]; k < parts[p].ai[r + 1]; k++) {
-        const PetscInt  col  = (parts[p].colmap ? parts[p].colmap[parts[p].aj[k]] : parts[p].aj[k]) + parts[p].shift;
+        const PetscInt  col  = SpikeCSRColumn(&parts[p], k);
         const PetscBool here = (PetscBool)(col >= 0 && col < n);
 
         if (parts[p].aa[k] == (PetscScalar)0.0 || col == r) continue;

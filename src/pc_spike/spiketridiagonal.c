@@ -37,7 +37,7 @@ PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR
 
     for (PetscInt p = 0; p < nparts; p++) {
       for (PetscInt k = parts[p].ai[r]; k < parts[p].ai[r + 1]; k++) {
-        const PetscInt col = (parts[p].colmap ? parts[p].colmap[parts[p].aj[k]] : parts[p].aj[k]) + parts[p].shift;
+        const PetscInt col = SpikeCSRColumn(&parts[p], k);
         PetscInt       j;
 
         if (col < 0 || col >= b->n || parts[p].aa[k] == (PetscScalar)0.0) continue;

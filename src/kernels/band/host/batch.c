@@ -108,7 +108,7 @@ static inline void SpikeBatchFillRow_Private(const SpikeBand *s, const SpikeBatc
     for (PetscInt k = first; k < end; k++) {
       const PetscScalar v   = A->r ? SpikeScaled(A->aa[k], A->r[r], A->c[A->aj[k]]) : A->aa[k];
       const PetscReal   abs = PetscAbsScalar(v);
-      PetscInt          j   = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+      PetscInt          j   = SpikeCSRColumn(A, k);
 
       if (newrow && !A->colmap) j = newrow[j];
       if (A->r) unscaled += PetscAbsScalar(A->aa[k]);

@@ -110,7 +110,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
       for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
         const PetscScalar v   = A->r ? SpikeScaled(A->aa[k], A->r[r], A->c[A->aj[k]]) : A->aa[k];
         const PetscReal   abs = PetscAbsScalar(v);
-        PetscInt          j   = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+        PetscInt          j   = SpikeCSRColumn(A, k);
 
         if (newrow && !A->colmap) j = newrow[j];
         if (A->r) unscaled += PetscAbsScalar(A->aa[k]);

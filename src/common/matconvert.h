@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* matconvert.h: conversions of matrices by way of another type */
+#pragma once
+
+#include <petscmat.h>
+
+PETSC_INTERN PetscErrorCode MatConvertBy_Spike(Mat, Mat, MatType, MatReuse, Mat *);
