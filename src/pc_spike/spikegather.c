@@ -98,7 +98,7 @@ static PetscErrorCode SpikeGatherMatrix_Private(PC pc)
   PCSpikeGather *g = &((PC_Spike *)pc->data)->gather;
   Mat            P = NULL;
   Vec            v;
-  PetscBool      aij, cuda, bound;
+  PetscBool      aij;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)pc->pmat, MATMPIAIJ, &aij));
@@ -107,12 +107,11 @@ static PetscErrorCode SpikeGatherMatrix_Private(PC pc)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(SpikeGatherRows_Private(pc));
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATMPIDIACUDA, &cuda));
-  PetscCall(MatBoundToCPU(pc->pmat, &bound));
   if (!aij) {
-    PetscBool same;
+    PetscBool device, same;
 
-    PetscCall(PCFactoredConvert_Private(pc, cuda && !bound ? MATAIJCUSPARSE : MATAIJ, PETSC_FALSE, &P, &same));
+    PetscCall(PCSpikeOnDevice_Private(pc, &device));
+    PetscCall(PCFactoredConvert_Private(pc, device ? MATAIJCUSPARSE : MATAIJ, PETSC_FALSE, &P, &same));
   }
   PetscCall(MatCreateSubMatrix(P ? P : pc->pmat, g->rows, g->rows, MAT_INITIAL_MATRIX, &g->A));
   PetscCall(MatPropagateSymmetryOptions(pc->pmat, g->A));

@@ -247,6 +247,7 @@ PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
 PETSC_INTERN PetscErrorCode PCSetUp_Spike(PC);
 PETSC_INTERN PetscErrorCode PCReset_Spike(PC);
 PETSC_INTERN PetscErrorCode PCSpikeReset_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeOnDevice_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSetFromOptions_Spike(PC, PetscOptionItems);
 PETSC_INTERN PetscErrorCode PCView_Spike(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeGetInfo_Spike(PC, PCSpikeInfo *);

@@ -72,7 +72,7 @@ PetscErrorCode PCReset_Spike(PC pc)
 }
 
 /* Whether the matrix is of a type of ours that works on a device now, where its copy as AIJ is to be too */
-static PetscErrorCode PCSpikeOnDevice_Private(PC pc, PetscBool *device)
+PetscErrorCode PCSpikeOnDevice_Private(PC pc, PetscBool *device)
 {
   PetscMemType memtype;
   PetscBool    cuda, bound;

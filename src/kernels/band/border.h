@@ -36,14 +36,8 @@ typedef struct {
                           SpikeSplitSeen *);
 } SpikeSplitKernels;
 
-#if defined(__CUDACC__)
-  #define SPIKE_SPLIT_INLINE static inline __host__ __device__
-#else
-  #define SPIKE_SPLIT_INLINE static inline
-#endif
-
 /* The power of two up to the largest magnitude of the band, 1 where that means nothing */
-SPIKE_SPLIT_INLINE PetscReal SpikeSplitUnit(PetscReal most)
+SPIKE_BOTH_INLINE PetscReal SpikeSplitUnit(PetscReal most)
 {
   int e;
 

@@ -87,18 +87,12 @@ struct _n_SpikePeriodicKernels {
                            PetscCount ldx);
 };
 
-#if defined(__CUDACC__)
-  #define SPIKE_PERIODIC_INLINE static inline __host__ __device__
-#else
-  #define SPIKE_PERIODIC_INLINE static inline
-#endif
-
-SPIKE_PERIODIC_INLINE PetscScalar SpikePeriodicEntry(const PetscScalar *aa, PetscInt k)
+SPIKE_BOTH_INLINE PetscScalar SpikePeriodicEntry(const PetscScalar *aa, PetscInt k)
 {
   return k < 0 ? (PetscScalar)0.0 : aa[k];
 }
 
-SPIKE_PERIODIC_INLINE PetscBool SpikePeriodicFinite(PetscReal abs)
+SPIKE_BOTH_INLINE PetscBool SpikePeriodicFinite(PetscReal abs)
 {
   return abs - abs == (PetscReal)0.0 ? PETSC_TRUE : PETSC_FALSE;
 }
@@ -109,7 +103,7 @@ SPIKE_PERIODIC_INLINE PetscBool SpikePeriodicFinite(PetscReal abs)
   more where a(f,l) is larger, as for a(f,f) = 0, and where the last one, a(l,l) + w with w = a(l,f) a(f,l) / (z g),
   would cancel: then |w| = |a(l,l)| / 2. Without corners u = 0.
 */
-SPIKE_PERIODIC_INLINE void SpikePeriodicSplit(const PetscScalar ends[4], PetscScalar uv[4], PetscScalar diag[2])
+SPIKE_BOTH_INLINE void SpikePeriodicSplit(const PetscScalar ends[4], PetscScalar uv[4], PetscScalar diag[2])
 {
   const PetscReal df = PetscAbsScalar(ends[0]), b = PetscAbsScalar(ends[1]), a = PetscAbsScalar(ends[2]),
                   dl = PetscAbsScalar(ends[3]);
@@ -140,8 +134,8 @@ SPIKE_PERIODIC_INLINE void SpikePeriodicSplit(const PetscScalar ends[4], PetscSc
 }
 
 /* What becomes of 1 + v.q: 0 as it is, 1 boosted, 2 bad */
-SPIKE_PERIODIC_INLINE int SpikePeriodicClose(const PetscScalar dots[2], PetscReal tol, PetscReal boost,
-                                             PetscScalar *inv, PetscReal *value)
+SPIKE_BOTH_INLINE int SpikePeriodicClose(const PetscScalar dots[2], PetscReal tol, PetscReal boost, PetscScalar *inv,
+                                         PetscReal *value)
 {
   const PetscScalar c = dots[0] + dots[1], den = c + (PetscScalar)1.0;
   const PetscReal   abs = PetscAbsScalar(den),

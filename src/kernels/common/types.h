@@ -5,6 +5,13 @@
 #include <petscspike.h>
 #include <float.h>
 
+/* Before a function whose text is the same on the host and on a device */
+#if defined(__CUDACC__)
+  #define SPIKE_BOTH_INLINE static inline __host__ __device__
+#else
+  #define SPIKE_BOTH_INLINE static inline
+#endif
+
 /* Bytes of a real number of the factors */
 static inline size_t SpikePrecisionBytes(PetscSpikePrecision p)
 {

@@ -17,7 +17,7 @@ typedef struct {
 
 #define SpikeIDRSize(s) ((s) * (s) + 3 * (s) + 4)
 
-SPIKE_SCALAR_INLINE SpikeIDR SpikeIDRLayout(PetscInt s, PetscScalar *array)
+SPIKE_BOTH_INLINE SpikeIDR SpikeIDRLayout(PetscInt s, PetscScalar *array)
 {
   SpikeIDR d;
 
@@ -34,7 +34,7 @@ SPIKE_SCALAR_INLINE SpikeIDR SpikeIDRLayout(PetscInt s, PetscScalar *array)
 }
 
 /* c of step k */
-SPIKE_SCALAR_INLINE void SpikeIDRCombine(const SpikeIDR *d, PetscInt k)
+SPIKE_BOTH_INLINE void SpikeIDRCombine(const SpikeIDR *d, PetscInt k)
 {
   for (PetscInt i = k; i < d->s; i++) {
     PetscScalar sum = d->f[i];
@@ -45,13 +45,13 @@ SPIKE_SCALAR_INLINE void SpikeIDRCombine(const SpikeIDR *d, PetscInt k)
 }
 
 /* f = P^H r from its sums, and c of step k < s */
-SPIKE_SCALAR_INLINE void SpikeIDRSetResidual(const SpikeIDR *d, PetscInt k, const PetscScalar h[])
+SPIKE_BOTH_INLINE void SpikeIDRSetResidual(const SpikeIDR *d, PetscInt k, const PetscScalar h[])
 {
   for (PetscInt i = 0; i < d->s; i++) d->f[i] = h[i];
   SpikeIDRCombine(d, k);
 }
 
-SPIKE_SCALAR_INLINE void SpikeIDRStart(const SpikeIDR *d, const PetscScalar h[])
+SPIKE_BOTH_INLINE void SpikeIDRStart(const SpikeIDR *d, const PetscScalar h[])
 {
   for (PetscInt i = 0; i < d->s * d->s; i++) d->M[i] = i % (d->s + 1) ? (PetscScalar)0.0 : (PetscScalar)1.0;
   *d->omega = (PetscScalar)1.0;
@@ -63,7 +63,7 @@ SPIKE_SCALAR_INLINE void SpikeIDRStart(const SpikeIDR *d, const PetscScalar h[])
   alpha[i], first <= i < last, from h[i - first] = p_i.g, for a g that has none of the projections yet. h[0] to h[n - 1]
   become what they are after the projections
 */
-SPIKE_SCALAR_INLINE void SpikeIDRProject(const SpikeIDR *d, PetscInt first, PetscInt last, PetscInt n, PetscScalar h[])
+SPIKE_BOTH_INLINE void SpikeIDRProject(const SpikeIDR *d, PetscInt first, PetscInt last, PetscInt n, PetscScalar h[])
 {
   for (PetscInt i = first; i < last; i++) {
     d->alpha[i] = h[i - first] / d->M[i + i * d->s];
@@ -75,8 +75,8 @@ SPIKE_SCALAR_INLINE void SpikeIDRProject(const SpikeIDR *d, PetscInt first, Pets
   Column k of M from h[j - k] = p_j.g_k; then beta, f and c of the next step. gg is g.g before the projection: rounding
   in h is relative to it, for p_k has norm 1
 */
-SPIKE_SCALAR_INLINE void SpikeIDRColumn(const SpikeIDR *d, SpikeKrylovScalars *s, PetscInt k, const PetscScalar h[],
-                                        PetscScalar gg)
+SPIKE_BOTH_INLINE void SpikeIDRColumn(const SpikeIDR *d, SpikeKrylovScalars *s, PetscInt k, const PetscScalar h[],
+                                      PetscScalar gg)
 {
   if (!SpikeKrylovFinite(gg) || !SpikeKrylovFinite(h[0])) {
     s->reason = KSP_DIVERGED_NANORINF;
@@ -97,8 +97,8 @@ SPIKE_SCALAR_INLINE void SpikeIDRColumn(const SpikeIDR *d, SpikeKrylovScalars *s
   omega = t.r / t.t. Where |cos(r, t)| < c = *cosine: times c / |cos(r, t)|, so that |omega| = c ||r|| / ||t||. t = 0,
   or t orthogonal to r with c = 0, asks for a new start.
 */
-SPIKE_SCALAR_INLINE void SpikeIDROmega(const SpikeIDR *d, SpikeKrylovScalars *s, PetscScalar tr, PetscScalar tt,
-                                       PetscScalar rr)
+SPIKE_BOTH_INLINE void SpikeIDROmega(const SpikeIDR *d, SpikeKrylovScalars *s, PetscScalar tr, PetscScalar tt,
+                                     PetscScalar rr)
 {
   const PetscReal nt = PetscSqrtReal(PetscRealPart(tt)), nr = PetscSqrtReal(PetscRealPart(rr)),
                   absolute = PetscSqrtReal(SpikeKrylovAbs2(tr)), cosine = PetscRealPart(*d->cosine);
@@ -118,7 +118,7 @@ SPIKE_SCALAR_INLINE void SpikeIDROmega(const SpikeIDR *d, SpikeKrylovScalars *s,
   distance from 0. The square of that is q.q - |d.q|^2 / d.d = r.r - |d.r|^2 / d.d, with d.r = d.q - d.d: the form with
   the smaller terms has less rounding. Sums that are not finite give gamma = 0.
 */
-SPIKE_SCALAR_INLINE PetscReal SpikeIDRSmooth(const SpikeIDR *d, const PetscScalar h[])
+SPIKE_BOTH_INLINE PetscReal SpikeIDRSmooth(const SpikeIDR *d, const PetscScalar h[])
 {
   const PetscReal   dd = PetscRealPart(h[1]), qq = PetscRealPart(h[2]), rr = PetscRealPart(h[3]);
   const PetscScalar end = qq <= rr ? h[0] : h[0] - dd;
@@ -154,8 +154,8 @@ typedef struct {
   The scalars in `array` after a basis step, from its sums over all ranks, which are overwritten. Returns what
   SpikeKrylovRecur() returns
 */
-SPIKE_SCALAR_INLINE PetscBool SpikeIDRRecur(const SpikeIDRRecurrence *e, SpikeKrylovScalars *s, PetscScalar *array,
-                                            PetscScalar h[])
+SPIKE_BOTH_INLINE PetscBool SpikeIDRRecur(const SpikeIDRRecurrence *e, SpikeKrylovScalars *s, PetscScalar *array,
+                                          PetscScalar h[])
 {
   const SpikeIDR layout = SpikeIDRLayout(e->s, array), *const d = &layout;
   const PetscInt m    = e->last - e->first;
@@ -209,7 +209,7 @@ SPIKE_SCALAR_INLINE PetscBool SpikeIDRRecur(const SpikeIDRRecurrence *e, SpikeKr
   Numbers that look random, uniform in [-1, 1), from row, column and generation alone: the same on any number of ranks,
   on host and device
 */
-SPIKE_SCALAR_INLINE PetscReal SpikeIDRUniform(PetscInt row, PetscInt column, PetscInt generation)
+SPIKE_BOTH_INLINE PetscReal SpikeIDRUniform(PetscInt row, PetscInt column, PetscInt generation)
 {
   unsigned long long z = 0x9E3779B97F4A7C15ULL * ((unsigned long long)row + 1) +
                          0xD1B54A32D192ED03ULL * (unsigned long long)column +
@@ -224,7 +224,7 @@ SPIKE_SCALAR_INLINE PetscReal SpikeIDRUniform(PetscInt row, PetscInt column, Pet
 }
 
 /* A number of shadow vector k */
-SPIKE_SCALAR_INLINE PetscScalar SpikeIDRShadow(PetscInt row, PetscInt k, PetscInt generation)
+SPIKE_BOTH_INLINE PetscScalar SpikeIDRShadow(PetscInt row, PetscInt k, PetscInt generation)
 {
 #if defined(PETSC_USE_COMPLEX) && defined(__CUDACC__) /* PetscCMPLX() is a function of the host */
   return PetscScalar(SpikeIDRUniform(row, 2 * k, generation), SpikeIDRUniform(row, 2 * k + 1, generation));

@@ -5,13 +5,8 @@
 */
 #pragma once
 
+#include "kernels/common/types.h"
 #include <petscksp.h>
-
-#if defined(__CUDACC__)
-  #define SPIKE_SCALAR_INLINE static inline __host__ __device__
-#else
-  #define SPIKE_SCALAR_INLINE static inline
-#endif
 
 /*
   Steps of the methods: X(NAME, name, vectors, read, written, dots, flops), where read and written are masks over the
@@ -142,20 +137,20 @@ typedef struct {
   int                reason;    /* KSPConvergedReason or SPIKE_KRYLOV_RESTART; steps do nothing when it is set */
 } SpikeKrylovScalars;
 
-SPIKE_SCALAR_INLINE PetscBool SpikeKrylovFinite(PetscScalar a)
+SPIKE_BOTH_INLINE PetscBool SpikeKrylovFinite(PetscScalar a)
 {
   const PetscReal re = PetscRealPart(a), im = PetscImaginaryPart(a);
 
   return (re - re == (PetscReal)0.0 && im - im == (PetscReal)0.0) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-SPIKE_SCALAR_INLINE PetscReal SpikeKrylovAbs2(PetscScalar a)
+SPIKE_BOTH_INLINE PetscReal SpikeKrylovAbs2(PetscScalar a)
 {
   return PetscRealPart(a) * PetscRealPart(a) + PetscImaginaryPart(a) * PetscImaginaryPart(a);
 }
 
 /* The end of an iteration: counts it and tests norm as KSPConvergedDefault() does */
-SPIKE_SCALAR_INLINE void SpikeKrylovTestNorm(SpikeKrylovScalars *s, PetscReal norm)
+SPIKE_BOTH_INLINE void SpikeKrylovTestNorm(SpikeKrylovScalars *s, PetscReal norm)
 {
   s->norm = norm;
   s->it++;
@@ -170,7 +165,7 @@ SPIKE_SCALAR_INLINE void SpikeKrylovTestNorm(SpikeKrylovScalars *s, PetscReal no
 }
 
 /* a / b, or a reason when that is no number */
-SPIKE_SCALAR_INLINE PetscScalar SpikeKrylovDivide(SpikeKrylovScalars *s, PetscScalar a, PetscScalar b)
+SPIKE_BOTH_INLINE PetscScalar SpikeKrylovDivide(SpikeKrylovScalars *s, PetscScalar a, PetscScalar b)
 {
   if (!SpikeKrylovFinite(a) || !SpikeKrylovFinite(b)) s->reason = KSP_DIVERGED_NANORINF;
   else if (b == (PetscScalar)0.0) s->reason = SPIKE_KRYLOV_RESTART;
@@ -179,7 +174,7 @@ SPIKE_SCALAR_INLINE PetscScalar SpikeKrylovDivide(SpikeKrylovScalars *s, PetscSc
 }
 
 /* omega = t.s / t.t. t = 0: where s = 0 too, x + alpha p is the solution; else the operator is singular */
-SPIKE_SCALAR_INLINE void SpikeKrylovOmega(SpikeKrylovScalars *s, PetscScalar ts, PetscScalar tt, PetscScalar ss)
+SPIKE_BOTH_INLINE void SpikeKrylovOmega(SpikeKrylovScalars *s, PetscScalar ts, PetscScalar tt, PetscScalar ss)
 {
   if (tt == (PetscScalar)0.0 && SpikeKrylovFinite(ss)) {
     s->f.omega = (PetscScalar)0.0;
@@ -188,7 +183,7 @@ SPIKE_SCALAR_INLINE void SpikeKrylovOmega(SpikeKrylovScalars *s, PetscScalar ts,
 }
 
 /* beta = (rho_new / rho) (alpha / omega); 0 where omega = 0, which SpikeKrylovEndBCGS() sees */
-SPIKE_SCALAR_INLINE void SpikeKrylovBeta(SpikeKrylovScalars *s, PetscScalar rho)
+SPIKE_BOTH_INLINE void SpikeKrylovBeta(SpikeKrylovScalars *s, PetscScalar rho)
 {
   s->f.beta = s->f.omega == (PetscScalar)0.0 || s->rho == (PetscScalar)0.0 ? (PetscScalar)0.0
                                                                            : (rho / s->rho) * (s->f.alpha / s->f.omega);
@@ -199,22 +194,22 @@ SPIKE_SCALAR_INLINE void SpikeKrylovBeta(SpikeKrylovScalars *s, PetscScalar rho)
   |x.y| <= 10 eps ||x|| ||y||: the dot product carries no information. xy is x.y / ||x||: no product of four norms,
   which would underflow long before x.y does
 */
-SPIKE_SCALAR_INLINE PetscBool SpikeKrylovIsRounding(PetscScalar xy, PetscReal yy)
+SPIKE_BOTH_INLINE PetscBool SpikeKrylovIsRounding(PetscScalar xy, PetscReal yy)
 {
   return SpikeKrylovAbs2(xy) <= (10 * PETSC_MACHINE_EPSILON) * (10 * PETSC_MACHINE_EPSILON) * yy ? PETSC_TRUE
                                                                                                  : PETSC_FALSE;
 }
 
 /* A new start where omega = 0, or rho = rp.r is only rounding */
-SPIKE_SCALAR_INLINE void SpikeKrylovEndBCGS(SpikeKrylovScalars *s, PetscReal rr)
+SPIKE_BOTH_INLINE void SpikeKrylovEndBCGS(SpikeKrylovScalars *s, PetscReal rr)
 {
   SpikeKrylovTestNorm(s, PetscSqrtReal(rr));
   if (!s->reason && (s->f.omega == (PetscScalar)0.0 || SpikeKrylovIsRounding(s->rho * s->rpinverse, rr)))
     s->reason = SPIKE_KRYLOV_RESTART;
 }
 
-SPIKE_SCALAR_INLINE PetscReal SpikeKrylovNormCG(const SpikeKrylovScalars *s, PetscScalar zr, PetscScalar zz,
-                                                PetscScalar rr)
+SPIKE_BOTH_INLINE PetscReal SpikeKrylovNormCG(const SpikeKrylovScalars *s, PetscScalar zr, PetscScalar zz,
+                                              PetscScalar rr)
 {
   if (s->t.norm == KSP_NORM_NATURAL) return PetscSqrtReal(PetscSqrtReal(SpikeKrylovAbs2(zr)));
   return PetscSqrtReal(PetscRealPart(s->t.norm == KSP_NORM_PRECONDITIONED ? zz : rr));
@@ -224,7 +219,7 @@ SPIKE_SCALAR_INLINE PetscReal SpikeKrylovNormCG(const SpikeKrylovScalars *s, Pet
   z.r and p.Ap are real where A and B are hermitian: an imaginary part is rounding. Without it alpha and beta are real,
   and a product with them has the same bits whether or not a compiler fuses its multiplications and additions
 */
-SPIKE_SCALAR_INLINE PetscScalar SpikeKrylovHermitian(const SpikeKrylovScalars *s, PetscScalar dot)
+SPIKE_BOTH_INLINE PetscScalar SpikeKrylovHermitian(const SpikeKrylovScalars *s, PetscScalar dot)
 {
   /* infinity or NaN in either part is to be seen */
   return s->f.symmetric > (PetscReal)0.0 || !SpikeKrylovFinite(dot) ? dot : (PetscScalar)PetscRealPart(dot);
@@ -234,7 +229,7 @@ SPIKE_SCALAR_INLINE PetscScalar SpikeKrylovHermitian(const SpikeKrylovScalars *s
   z.r, which is real, changes its sign only with an indefinite preconditioner. Without conjugates it has no sign in
   complex arithmetic. z.r = 0 with r != 0 leaves nothing to divide by
 */
-SPIKE_SCALAR_INLINE void SpikeKrylovEndCG(SpikeKrylovScalars *s, PetscScalar zr, PetscScalar zz, PetscScalar rr)
+SPIKE_BOTH_INLINE void SpikeKrylovEndCG(SpikeKrylovScalars *s, PetscScalar zr, PetscScalar zz, PetscScalar rr)
 {
   const PetscScalar old   = s->rho;
   const PetscBool   signs = PetscDefined(USE_COMPLEX) && s->f.symmetric > (PetscReal)0.0 ? PETSC_FALSE : PETSC_TRUE;
@@ -255,7 +250,7 @@ SPIKE_SCALAR_INLINE void SpikeKrylovEndCG(SpikeKrylovScalars *s, PetscScalar zr,
   alpha = z.r / p.Ap. p.Ap = 0, or of another sign than before: the operator is not definite. Without conjugates it has
   no sign, and 0 is a breakdown; so is z.r = 0 after a start, where r is not 0: B hides r
 */
-SPIKE_SCALAR_INLINE void SpikeKrylovAlphaCG(SpikeKrylovScalars *s, PetscScalar curve)
+SPIKE_BOTH_INLINE void SpikeKrylovAlphaCG(SpikeKrylovScalars *s, PetscScalar curve)
 {
   curve = SpikeKrylovHermitian(s, curve);
   if (s->f.symmetric > (PetscReal)0.0) s->f.alpha = SpikeKrylovDivide(s, s->rho, curve);
@@ -269,7 +264,7 @@ SPIKE_SCALAR_INLINE void SpikeKrylovAlphaCG(SpikeKrylovScalars *s, PetscScalar c
 }
 
 /* Whether a step does nothing */
-SPIKE_SCALAR_INLINE PetscBool SpikeKrylovIdles(int step, const SpikeKrylovScalars *s)
+SPIKE_BOTH_INLINE PetscBool SpikeKrylovIdles(int step, const SpikeKrylovScalars *s)
 {
   return (step == SPIKE_CG_SETTLE ? s->f.lag == (PetscScalar)0.0 : s->reason != 0) ? PETSC_TRUE : PETSC_FALSE;
 }
@@ -279,7 +274,7 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovIdles(int step, const SpikeKrylovScalar
   when the host is to be told: at each start, at the end of each iteration, and when a reason is set. Called by the
   host, or by one thread of the device.
 */
-SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, const PetscScalar d[])
+SPIKE_BOTH_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, const PetscScalar d[])
 {
   PetscBool post = PETSC_FALSE;
 
