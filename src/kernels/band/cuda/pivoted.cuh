@@ -55,6 +55,15 @@ __device__ static inline PetscScalar SpikePivotedMinus(PetscScalar c, PetscScala
 #endif
 }
 
+/* x[0 .. V) <- 16 bytes of shared memory */
+template <int V>
+__device__ static inline void SpikePivotedQuad(const PetscScalar *from, PetscScalar x[])
+{
+  const int4 w = *(const int4 *)from;
+
+  memcpy((void *)x, &w, 16);
+}
+
 /* call, with W the columns of a panel */
 #define SpikePivotedDispatch(columns, call) \
   do { \

@@ -214,15 +214,6 @@ __device__ static inline void SpikePivotedPanel(const SpikePivoted &v, int n, in
   }
 }
 
-/* x[0 .. V) <- 16 bytes of shared memory */
-template <int V>
-__device__ static inline void SpikePivotedQuad(const PetscScalar *from, PetscScalar x[])
-{
-  const int4 w = *(const int4 *)from;
-
-  memcpy((void *)x, &w, 16);
-}
-
 /* Columns first <= . < first + count after the panel: U12, by columns, with its first column at u */
 template <int W>
 __device__ static inline void SpikePivotedUpper(const SpikePivoted &v, int first, int count,
