@@ -226,6 +226,6 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: cuda gpurun
-         args: -mat_type aijcusparse -dia_type diacuda
+         args: -mat_type aijcusparse
 
 TEST*/

@@ -3,6 +3,7 @@
 #include "fusedmatsolve.h"
 #include "fusedrhs.h"
 #include "fusedrhsmat.h"
+#include "common/ordered.h"
 #include <petsc/private/pcimpl.h>
 
 static inline PetscBool KSPFusedIsIndefinite(KSPConvergedReason reason)
@@ -216,10 +217,25 @@ static PetscErrorCode KSPFusedSolveBlock_Private(KSP ksp, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode KSPFusedMatSolveOrdered_Private(KSP ksp, Mat B, Mat X)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  if (f->rhs->together && f->options.matsolve == KSP_FUSED_MATSOLVE_BLOCK)
+    PetscCall(KSPFusedSolveBlock_Private(ksp, B, X));
+  else if (f->rhs->together) PetscCall(KSPFusedSolveColumns(ksp, B, X));
+  else PetscCall(KSPFusedSolveSingle_Private(ksp, PETSC_FALSE, B, X));
+  PetscCall(KSPFusedSolveRest_Private(ksp, B, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
 {
-  KSPFused    *f = (KSPFused *)ksp->data;
-  KSPFusedRhs *c;
+  KSPFused      *f = (KSPFused *)ksp->data;
+  KSPFusedRhs   *c;
+  SpikeOrdered   ordered;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(KSPBegin_Spike(ksp));
@@ -241,9 +257,9 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
   PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " right-hand sides, %s\n", c->nresults,
                       c->together ? "all columns together" : "column by column"));
   c->first = 0;
-  if (c->together && f->options.matsolve == KSP_FUSED_MATSOLVE_BLOCK) PetscCall(KSPFusedSolveBlock_Private(ksp, B, X));
-  else if (c->together) PetscCall(KSPFusedSolveColumns(ksp, B, X));
-  else PetscCall(KSPFusedSolveSingle_Private(ksp, PETSC_FALSE, B, X));
-  PetscCall(KSPFusedSolveRest_Private(ksp, B, X));
+  PetscCall(SpikeOrderedBeginMat(X, &ordered));
+  ierr = KSPFusedMatSolveOrdered_Private(ksp, B, X);
+  PetscCall(SpikeOrderedEnd(&ordered));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

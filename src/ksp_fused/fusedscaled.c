@@ -4,6 +4,7 @@
 #include "fusedplain.h"
 #include "fusedsolve.h"
 #include "fusedtruth.h"
+#include "common/ordered.h"
 #include <petsc/private/pcimpl.h>
 
 /*
@@ -66,17 +67,30 @@ static PetscErrorCode KSPFusedSolveScaled_Private(KSP ksp, PetscReal unit)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPSolve_Fused(KSP ksp)
+static PetscErrorCode KSPFusedSolveOnce_Private(KSP ksp)
 {
   PetscReal unit = 1.0;
 
   PetscFunctionBegin;
-  PetscCall(KSPBegin_Spike(ksp));
   if (!KSPFusedHasArray(ksp->vec_sol)) {
     PetscCall(KSPFusedSolvePlain(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(KSPFusedSolve(ksp, &unit));
   if (unit != 1.0) PetscCall(KSPFusedSolveScaled_Private(ksp, unit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPSolve_Fused(KSP ksp)
+{
+  SpikeOrdered   ordered;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(KSPBegin_Spike(ksp));
+  PetscCall(SpikeOrderedBegin(ksp->vec_sol, &ordered));
+  ierr = KSPFusedSolveOnce_Private(ksp);
+  PetscCall(SpikeOrderedEnd(&ordered));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -116,7 +116,7 @@ static PetscErrorCode MatBAIJCUDACompose_Private(Mat A, PetscBool compose, Petsc
   MatBAIJCUDAComposeOne("MatConvertIsReused_Spike_C", MatBAIJCUDAByCoordinates_Private);
   MatBAIJCUDAComposeOne("MatSetPreallocationCOO_C", MatSetPreallocationCOO_BAIJCUDA);
 #undef MatBAIJCUDAComposeOne
-  if (!compose && c->coo) PetscCall(PetscObjectComposeFunction(obj, "MatSetValuesCOO_C", NULL));
+  if (!compose) PetscCall(PetscObjectComposeFunction(obj, "MatSetValuesCOO_C", NULL));
   if (c->mpi) PetscFunctionReturn(PETSC_SUCCESS);
 #define MatBAIJCUDAReplace(name, kept, f) \
   do { \

@@ -183,6 +183,15 @@ static PetscErrorCode MatBAIJCUDAParts_Private(Mat A, Mat parts[2], const PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An error where the backend cannot read values of a device */
+static PetscErrorCode MatBAIJCUDACOODevice_Private(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCheck(PetscMemTypeDevice(MatBAIJCUDA_Private(A)->k->memtype), PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "The values are on a device and the kernels of this MATBAIJCUDA on the host (-spike_host_baijcuda)");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* v where the backend works */
 static PetscErrorCode MatBAIJCUDACOOStage_Private(Mat A, const PetscScalar **v)
 {
@@ -194,8 +203,7 @@ static PetscErrorCode MatBAIJCUDACOOStage_Private(Mat A, const PetscScalar **v)
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetMemType(*v, &memtype));
   if (PetscMemTypeHost(memtype) == PetscMemTypeHost(c->k->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(PetscMemTypeHost(memtype), PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "The values are on a device and the kernels of this MATBAIJCUDA on the host (-spike_host_baijcuda)");
+  if (PetscMemTypeDevice(memtype)) PetscCall(MatBAIJCUDACOODevice_Private(A));
   if (c->nstaged != n) {
     PetscCall((*c->k->release)(&c->b, (void **)&c->staged));
     c->nstaged = 0;
@@ -242,7 +250,46 @@ PetscErrorCode MatSetValuesCOO_BAIJCUDA(Mat A, const PetscScalar v[], InsertMode
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's way: by MatSetValues() on the host */
+/*
+  PETSc's way: MatSetValues() on the host, of coordinates that PETSc's function has kept with the matrix. That function
+  would read values of a device too; ours fetches them. It assembles, for MatSetValuesCOO() takes for granted then that
+  no rank has values of others
+*/
+static PetscErrorCode MatSetValuesCOOBasic_BAIJCUDA(Mat A, const PetscScalar v[], InsertMode mode)
+{
+  Mat_BAIJCUDA   *c = MatBAIJCUDA_Private(A);
+  const PetscInt *i, *j;
+  PetscInt        n;
+  PetscMemType    memtype;
+  PetscScalar    *host = NULL;
+  IS              rows, columns;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)A, "__PETSc_coo_i", (PetscObject *)&rows));
+  PetscCall(PetscObjectQuery((PetscObject)A, "__PETSc_coo_j", (PetscObject *)&columns));
+  PetscCheck(rows && columns, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "The matrix has no coordinates: call MatSetPreallocationCOO() first");
+  PetscCall(ISGetLocalSize(rows, &n));
+  if (n && v) PetscCall(PetscGetMemType(v, &memtype));
+  if (n && v && PetscMemTypeDevice(memtype)) {
+    PetscCall(MatBAIJCUDAGetBackend_Private(A));
+    PetscCall(MatBAIJCUDACOODevice_Private(A));
+    PetscCall(PetscMalloc1(n, &host));
+    PetscCall((*c->k->copy)(&c->b, PETSC_FALSE, PETSC_TRUE, host, v, (size_t)n * sizeof(PetscScalar)));
+    v = host;
+  }
+  PetscCall(ISGetIndices(rows, &i));
+  PetscCall(ISGetIndices(columns, &j));
+  if (mode != ADD_VALUES) PetscCall(MatZeroEntries(A));
+  for (PetscInt k = 0; k < n; k++) PetscCall(MatSetValue(A, i[k], j[k], v ? v[k] : (PetscScalar)0.0, ADD_VALUES));
+  PetscCall(ISRestoreIndices(rows, &i));
+  PetscCall(ISRestoreIndices(columns, &j));
+  PetscCall(PetscFree(host));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatBAIJCUDACOOBasic_Private(Mat A, PetscCount n, PetscInt i[], PetscInt j[], const char why[])
 {
   PetscFunctionBegin;
@@ -251,6 +298,8 @@ static PetscErrorCode MatBAIJCUDACOOBasic_Private(Mat A, PetscCount n, PetscInt 
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", NULL));
   PetscCall(MatSetPreallocationCOO(A, n, i, j));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", MatSetPreallocationCOO_BAIJCUDA));
+  if (!A->structure_only)
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOOBasic_BAIJCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

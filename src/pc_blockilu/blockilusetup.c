@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* blockilusetup.c: PCSetUp and PCReset of PCBLOCKILU */
 #include "blockiluimpl.h"
+#include "common/ordered.h"
 
 static PetscBool cite = PETSC_FALSE;
 static const char
@@ -247,7 +248,7 @@ static PetscErrorCode PCBlockILUJudge_Private(PC pc, Mat A, const SpikeBlockFill
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCSetUp_BlockILU(PC pc)
+static PetscErrorCode PCBlockILUSetUp_Private(PC pc)
 {
   PC_BlockILU *s     = (PC_BlockILU *)pc->data;
   MPI_Comm     comm  = PetscObjectComm((PetscObject)pc);
@@ -261,7 +262,6 @@ PetscErrorCode PCSetUp_BlockILU(PC pc)
   PetscBool                same;
 
   PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister(citation, &cite));
   PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, comm, PETSC_ERR_ARG_SIZ,
              "PCBLOCKILU needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns",
              pc->pmat->rmap->N, pc->pmat->cmap->N);
@@ -308,5 +308,19 @@ PetscErrorCode PCSetUp_BlockILU(PC pc)
                                      "matrix or use -%spc_blockilu_precision double",
                                      st.overflowrow, pre));
   } else PetscCall(PCBlockILUJudge_Private(pc, A, &st, &pivot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSetUp_BlockILU(PC pc)
+{
+  SpikeOrdered   ordered;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister(citation, &cite));
+  PetscCall(SpikeOrderedBeginMat(pc->pmat, &ordered));
+  ierr = PCBlockILUSetUp_Private(pc);
+  PetscCall(SpikeOrderedEnd(&ordered));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikerefine.c: PCSPIKE as a direct solver: backward errors of its solves, and steps of iterative refinement */
 #include "spikeimpl.h"
+#include "common/ordered.h"
 #include "common/petsccompat.h"
 
 /*
@@ -268,6 +269,19 @@ static PetscErrorCode PCSpikeRefined_Private(PC pc, PetscReal eta)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCSpikeRefineOrdered_Private(PC pc, PetscBool trans, Vec b, Vec x, PetscReal *eta)
+{
+  SpikeOrdered   ordered;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeOrderedBegin(x, &ordered));
+  ierr = PCSpikeRefine_Private(pc, trans, b, x, eta);
+  PetscCall(SpikeOrderedEnd(&ordered));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCSpikeRefineVec_Private(PC pc, PetscBool trans, Vec b, Vec x)
 {
   PetscBool checks;
@@ -277,7 +291,7 @@ PetscErrorCode PCSpikeRefineVec_Private(PC pc, PetscBool trans, Vec b, Vec x)
   PetscCall(PCSpikeRefineChecks_Private(pc, trans, &checks));
   if (!checks) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PC_Spike_Refine, pc, b, x, 0));
-  PetscCall(PCSpikeRefine_Private(pc, trans, b, x, &eta));
+  PetscCall(PCSpikeRefineOrdered_Private(pc, trans, b, x, &eta));
   PetscCall(PetscLogEventEnd(PC_Spike_Refine, pc, b, x, 0));
   PetscCall(PCSpikeRefined_Private(pc, eta));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -299,7 +313,7 @@ PetscErrorCode PCSpikeRefineMat_Private(PC pc, PetscBool trans, Mat B, Mat X)
   for (PetscInt c = 0; c < ncols; c++) {
     PetscCall(MatDenseGetColumnVecRead(B, c, &b));
     PetscCall(MatDenseGetColumnVec(X, c, &x));
-    PetscCall(PCSpikeRefine_Private(pc, trans, b, x, &eta));
+    PetscCall(PCSpikeRefineOrdered_Private(pc, trans, b, x, &eta));
     PetscCall(MatDenseRestoreColumnVec(X, c, &x));
     PetscCall(MatDenseRestoreColumnVecRead(B, c, &b));
     worst = PetscMax(worst, eta);

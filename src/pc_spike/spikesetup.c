@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikesetup.c: PCSetUp and PCReset of PCSPIKE */
 #include "spikeimpl.h"
+#include "common/ordered.h"
 
 static PetscBool  cite       = PETSC_FALSE;
 static const char citation[] = "@techreport{LiSeidlNegrut2012,\n"
@@ -599,13 +600,12 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCSetUp_Spike(PC pc)
+static PetscErrorCode PCSpikeSetUpOrdered_Private(PC pc)
 {
   PetscBool      first = PETSC_TRUE, again, entered;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister(citation, &cite));
   do {
     PetscCall(PCSpikeGatherBegin_Private(pc, first));
     entered = PCSpikeGatherEnter_Private(pc);
@@ -616,5 +616,19 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     first = PETSC_FALSE;
   } while (again);
   PetscCall(PCSpikeRefineVerify_Private(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSetUp_Spike(PC pc)
+{
+  SpikeOrdered   ordered;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister(citation, &cite));
+  PetscCall(SpikeOrderedBeginMat(pc->pmat, &ordered));
+  ierr = PCSpikeSetUpOrdered_Private(pc);
+  PetscCall(SpikeOrderedEnd(&ordered));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
