@@ -65,7 +65,7 @@ PetscErrorCode SpikePivotedCreate_CUDA(SpikeBand *s)
   PetscCall(SpikePivotedWindow_CUDA(v, h->gpu, s->np, &fits, &elements, &v->blocks));
   PetscCheck(fits, PETSC_COMM_SELF, PETSC_ERR_SUP, "Half-bandwidths %d,%d with row exchanges", v->kl, v->ku);
   PetscCall(SpikeMalloc_CUDA((PetscCount)v->panel(s->np, 0), &v->factors));
-  PetscCall(SpikeCalloc_CUDA((PetscCount)v->exchanges(s->np, 0), (cudaStream_t)s->stream, &v->perm));
+  PetscCall(SpikeCalloc_CUDA((PetscCount)v->exchanges(s->np, 0) + 1, (cudaStream_t)s->stream, &v->perm));
   PetscCall(SpikeMalloc_CUDA((PetscCount)(elements * v->blocks), &v->windows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,7 +23,7 @@ struct SpikePivoted {
   int             kl, ku, hu, W, m, panels;
   PetscInt64      record;  /* elements of a panel                                        */
   PetscScalar    *factors; /* [np * panels * record]                                     */
-  unsigned short *perm;    /* [np * panels * m]                                          */
+  unsigned short *perm;    /* [np * panels * m + 1], for reads of 4 bytes                  */
   PetscScalar    *windows; /* of the factorization, where shared memory is too small     */
   int             blocks;  /* of the factorization, each with its window there; 0: none  */
 

@@ -4,15 +4,17 @@
 
 #include "pivoted.cuh"
 
-#define SPIKE_PIVOTED_CHUNK 32 /* rows of L21 or columns of U12 that are staged together */
-#define SPIKE_PIVOTED_RING  4  /* chunks in shared memory                                */
+#define SPIKE_PIVOTED_CHUNK  32 /* rows of L21 or columns of U12 that are staged together */
+#define SPIKE_PIVOTED_RING   4  /* chunks in shared memory                                */
+#define SPIKE_PIVOTED_FLIGHT 16 /* rows that a thread loads before it works on them       */
 
 /*
   As lower() and upper() of SpikePivotedSweep, for many columns: each thread has one of its own, row i at x[i ld], and
   waits for no other. All threads of the block bring the factors to shared memory, a few chunks ahead: for lower() of a
-  panel its triangle and then rows of L21, for upper() columns of U12 and then the triangle. Threads without a column
-  (x is NULL) only help with that. Reads a panel once for all columns, and a column's rows once or twice. A column has
-  the same bits alone and with others.
+  panel its triangle and exchanges and then rows of L21, for upper() columns of U12 and then the triangle. Threads
+  without a column (x is NULL) only help with that. Reads a panel once for all columns, and a column's rows once or
+  twice, SPIKE_PIVOTED_FLIGHT of them on their way at once: they come from the L2 cache. A column has the same bits
+  alone and with others.
 */
 template <int W>
 struct SpikePivotedColumn {
@@ -24,11 +26,17 @@ struct SpikePivotedColumn {
   int                   kl, hu, m;
   PetscScalar          *x;
   PetscCount            ld;
-  PetscScalar          *ring; /* shared: [SPIKE_PIVOTED_RING CHUNK] */
+  unsigned char        *ring; /* shared: [SPIKE_PIVOTED_RING slot(m)] bytes */
   int                   in, out, panel, part, left, parts;
   bool                  rising;
 
-  static size_t shared() { return (size_t)SPIKE_PIVOTED_RING * CHUNK * sizeof(PetscScalar); }
+  /* Bytes of a chunk, and behind it of exchanges, from an address that 4 divides on */
+  __host__ __device__ static int slot(int m)
+  {
+    return CHUNK * (int)sizeof(PetscScalar) + ((m + 1) * (int)sizeof(short) + 15) / 16 * 16;
+  }
+
+  static size_t shared(int m) { return (size_t)SPIKE_PIVOTED_RING * slot(m); }
 
   __device__ SpikePivotedColumn(const SpikePivoted &v, PetscInt p, unsigned char *places)
   {
@@ -38,21 +46,28 @@ struct SpikePivotedColumn {
     kl      = v.kl;
     hu      = v.hu;
     m       = v.m;
-    ring    = (PetscScalar *)places;
+    ring    = places;
   }
 
   __device__ static int chunks(int n) { return (n + SPIKE_PIVOTED_CHUNK - 1) / SPIKE_PIVOTED_CHUNK; }
+
+  /* The exchanges of a panel, and whether their address is 2 behind one that 4 divides */
+  __device__ const unsigned short *exchanges(int k) const { return perm + (PetscInt64)k * m; }
+  __device__ int                   odd(int k) const { return (int)((size_t)exchanges(k) / 2 % 2); }
 
   /* The copies of one more chunk begin, where there is one */
   __device__ void put()
   {
     if (left) {
       const PetscScalar *f  = factors + panel * record;
-      PetscScalar       *to = ring + in * CHUNK;
+      PetscScalar       *to = (PetscScalar *)(ring + in * slot(m));
 
       if (part == (rising ? 0 : parts - 1)) { /* the triangle */
         for (int e = threadIdx.x; e < W * W; e += blockDim.x)
           SpikeCopyAsync<sizeof(PetscScalar)>(to + e, f + e / W * m + e % W);
+        if (rising)
+          for (int e = threadIdx.x; e < (m + 1 + odd(panel)) / 2; e += blockDim.x)
+            SpikeCopyAsync<4>((unsigned short *)(to + CHUNK) + 2 * e, exchanges(panel) - odd(panel) + 2 * e);
       } else if (rising) {
         const int r0 = (part - 1) * SPIKE_PIVOTED_CHUNK, count = PetscMin(SPIKE_PIVOTED_CHUNK, kl - r0);
 
@@ -95,7 +110,7 @@ struct SpikePivotedColumn {
   /* The next chunk: all threads are done with the one before the last */
   __device__ const PetscScalar *next()
   {
-    const PetscScalar *chunk = ring + out * CHUNK;
+    const PetscScalar *chunk = (const PetscScalar *)(ring + out * slot(m));
 
     SpikeCopyWaitGroups<SPIKE_PIVOTED_RING - 2>();
     __syncthreads();
@@ -124,22 +139,44 @@ struct SpikePivotedColumn {
     SpikeUnroll(i, N) x[(first + i) * ld] = v[i];
   }
 
+  /* z -= U x[first .. first + N), N columns of a chunk */
+  template <int N>
+  __device__ void collect(const PetscScalar *U, int first, PetscScalar (&z)[W]) const
+  {
+    constexpr int V = (int)(16 / sizeof(PetscScalar));
+    PetscScalar   y[N];
+
+    SpikeUnroll(t, N) y[t] = x[(first + t) * ld];
+    SpikeUnroll(t, N) {
+      SpikeUnroll(i, W / V) {
+        PetscScalar u[V];
+
+        SpikePivotedQuad<V>(U + t * W + i * V, u);
+        SpikeUnroll(e, V) z[i * V + e] = SpikePivotedMinus(z[i * V + e], u[e], y[t]);
+      }
+    }
+  }
+
   /* [x1; x2] <- P [x1; x2],  x1 <- L11^-1 x1,  x2 <- x2 - L21 x1 of panels k0 <= k < k1, rows before `rows` */
   __device__ void lower(int k0, int k1, int rows)
   {
     begin(true, k0, k1);
     for (int k = k0; k < k1; k++) {
-      const unsigned short *from     = perm + (PetscInt64)k * m;
-      const int             j        = k * W;
       const PetscScalar    *triangle = next();
+      const unsigned short *from     = (const unsigned short *)(triangle + CHUNK) + odd(k);
+      const int             j        = k * W;
       PetscScalar           z[W];
 
       if (x) {
         SpikeUnroll(i, W) z[i] = j + i < rows ? x[(j + from[i]) * ld] : (PetscScalar)0.0;
-        SpikeUnroll(i, W) { /* a row behind the panel that comes first has one of the first W in its place */
-          const int r = from[i];
+        /* a row behind the panel that comes first has one of the first W in its place */
+        for (int i = 0; i < W; i += 8) {
+          PetscScalar moved[8];
 
-          if (r >= W) x[(j + r) * ld] = x[(j + from[r]) * ld];
+          SpikeUnroll(e, 8)
+            if (from[i + e] >= W) moved[e] = x[(j + from[from[i + e]]) * ld];
+          SpikeUnroll(e, 8)
+            if (from[i + e] >= W) x[(j + from[i + e]) * ld] = moved[e];
         }
         SpikeUnroll(e, W - 1)
           SpikeUnrollFrom(i, e + 1, W) z[i] = SpikePivotedMinus(z[i], triangle[e * W + i], z[e]);
@@ -153,6 +190,8 @@ struct SpikePivotedColumn {
         int t           = 0;
 
         if (!x) continue;
+        for (; t + SPIKE_PIVOTED_FLIGHT <= count; t += SPIKE_PIVOTED_FLIGHT)
+          eliminate<SPIKE_PIVOTED_FLIGHT>(L, t, first + t, z);
         for (; t + 4 <= count; t += 4) eliminate<4>(L, t, first + t, z);
         for (; t < count; t++) eliminate<1>(L, t, first + t, z);
       }
@@ -170,23 +209,17 @@ struct SpikePivotedColumn {
 
       SpikeUnroll(i, W) z[i] = x && j + i < rows ? x[(j + i) * ld] : (PetscScalar)0.0;
       for (int q = 0; q < parts - 1; q++) {
-        constexpr int      V     = (int)(16 / sizeof(PetscScalar));
         const PetscScalar *U     = next();
         const int          first = j + W + q * SPIKE_PIVOTED_CHUNK,
                   count          = PetscMin(PetscMin(SPIKE_PIVOTED_CHUNK, hu - q * SPIKE_PIVOTED_CHUNK), rows - first);
 
+        int t = 0;
+
         if (!x) continue;
-#pragma unroll 4
-        for (int t = 0; t < count; t++) {
-          const PetscScalar y = x[(first + t) * ld];
-
-          SpikeUnroll(i, W / V) {
-            PetscScalar u[V];
-
-            SpikePivotedQuad<V>(U + t * W + i * V, u);
-            SpikeUnroll(e, V) z[i * V + e] = SpikePivotedMinus(z[i * V + e], u[e], y);
-          }
-        }
+        for (; t + SPIKE_PIVOTED_FLIGHT <= count; t += SPIKE_PIVOTED_FLIGHT)
+          collect<SPIKE_PIVOTED_FLIGHT>(U + t * W, first + t, z);
+        for (; t + 4 <= count; t += 4) collect<4>(U + t * W, first + t, z);
+        for (; t < count; t++) collect<1>(U + t * W, first + t, z);
       }
       triangle = next();
       if (!x) continue;

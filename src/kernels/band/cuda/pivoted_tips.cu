@@ -9,7 +9,8 @@
   Tips: of the left spike the leading l rows, W = U_ll^-1 (L^-1 P [C; 0])_l, where exchanges of the last panel move
   values up to kl rows behind l. Of the right one V = U^-1 L^-1 P [0; B] from the last rows up. l is doubled, from 2
   max(kl, ku) on, until the spike has fallen to rounding at its end, up to SpikeMaxCorner() rows, as in the host's
-  tips.c. That takes a UL factorization for W, which the device has not: the rows behind l add to Wt what W has fallen
+  tips.c; of the left spike, whose corner begins anew, at once to where it should have by its rate, but at most to 8 l.
+  That takes a UL factorization for W, which the device has not: the rows behind l add to Wt what W has fallen
   to there times what comes back up, U_ll^-1 U_lr. One more column, random signs behind row l, measures it, and l is
   doubled until the product is below rounding and the tolerance of the corrections, as in tips.cu. Whole spikes (full):
   all rows, whatever they are.
@@ -51,6 +52,7 @@ __device__ static inline double SpikePivotedLargestOf(const PetscScalar *x, Pets
 {
   double m = 0.0;
 
+#pragma unroll 8
   for (int i = r0; i < r0 + h; i++) {
     const double a = (double)SpikeAbs(x[i * ld]);
 
@@ -95,6 +97,7 @@ __device__ static inline bool SpikePivotedFallen(const PetscScalar *x, PetscCoun
     int    last = 0, reached = 0;
     double mid = 0.0, far = 0.0;
 
+#pragma unroll 8
     for (int d = 0; d < l; d++) {
       const double m = (double)SpikeAbs(x[(top ? d : n - 1 - d) * ld]);
 
@@ -137,7 +140,7 @@ __device__ static inline void SpikePivotedKeep(const PetscScalar *x, PetscCount 
 
 template <int W>
 struct SpikePivotedColumns { /* of a block: threads with a column of a spike, and behind them one with signs */
-  static constexpr int THREADS = 64, BLOCKS = W == 8 ? 10 : W == 16 && sizeof(PetscScalar) <= sizeof(double) ? 6 : 4;
+  static constexpr int THREADS = 64, BLOCKS = W == 8 ? 8 : W == 16 && sizeof(PetscScalar) <= sizeof(double) ? 6 : 4;
 };
 
 template <int W>
@@ -210,7 +213,8 @@ __global__ void __launch_bounds__(SpikePivotedColumns<W>::THREADS, SpikePivotedC
     } else {
       PetscScalar *const signs = (int)threadIdx.x == nc ? piece + nc : NULL;
 
-      for (l = PetscMin(2 * K, most);; l = PetscMin(2 * l, most)) {
+      for (int least = 2 * K;;) {
+        l                = PetscMin(least, most);
         const int corner = PetscMin((l + W - 1) / W * W, n), end = PetscMin(n, corner + v.hu);
 
         s.x = x;
@@ -234,6 +238,7 @@ __global__ void __launch_bounds__(SpikePivotedColumns<W>::THREADS, SpikePivotedC
                      far    = SpikePivotedNorm(x, ld, corner - K, K, &seen.head);
 
         if ((fallen && behind <= a.eps * first && back * far <= a.small * tip) || corner == n || l >= most) break;
+        least = fallen ? 2 * l : (int)PetscMin(PetscMax(log(a.eps) / PetscMin(rate, -1e-9), 2.0 * l), 8.0 * l);
       }
       SpikePivotedKeep(x, ld, 0, ku, a.Wt + wt);
     }
@@ -269,7 +274,7 @@ static int SpikePivotedRows_Private(const SpikePivoted *v, PetscInt longest, boo
 
 static size_t SpikePivotedTipsShared_Private(const SpikePivoted *v)
 {
-  SpikePivotedDispatch(v->W, return SpikePivotedColumn<W>::shared());
+  SpikePivotedDispatch(v->W, return SpikePivotedColumn<W>::shared(v->m));
   return 0;
 }
 
@@ -308,7 +313,7 @@ template <int W>
 static PetscErrorCode SpikePivotedTipsLaunch_Private(const SpikePivotedTipsArgs &a, int blocks, int threads,
                                                      cudaStream_t stream)
 {
-  const size_t bytes = SpikePivotedColumn<W>::shared();
+  const size_t bytes = SpikePivotedColumn<W>::shared(a.v.m);
 
   PetscFunctionBegin;
   PetscCall(SpikeKernelFit((const void *)SpikePivotedTips_Kernel<W>, threads, bytes));
