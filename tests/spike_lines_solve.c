@@ -365,6 +365,6 @@ int main(int argc, char **argv)
          suffix: cuda
          nsize: {{1 2}}
          requires: cuda gpurun
-         args: -mat_type aijcusparse
+         args: -mat_type aijcusparse -matmatmult_backend_cpu -matptap_backend_cpu
 
 TEST*/
