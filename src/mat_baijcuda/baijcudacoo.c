@@ -42,12 +42,19 @@ PetscErrorCode MatBAIJCUDACOOReset_Private(Mat A)
 /* A duplicate of A takes values of the same coordinates */
 PetscErrorCode MatBAIJCUDACOOShare_Private(Mat A, Mat B)
 {
-  Mat_BAIJCUDA *b = MatBAIJCUDA_Private(B);
+  Mat_BAIJCUDA *b      = MatBAIJCUDA_Private(B);
+  const char   *kept[] = {"__PETSc_coo_i", "__PETSc_coo_j"}; /* of MatSetValuesCOOBasic_BAIJCUDA() */
 
   PetscFunctionBegin;
   PetscCall(MatBAIJCUDACOOReset_Private(B));
   b->coo = MatBAIJCUDA_Private(A)->coo;
   if (b->coo) b->coo->refct++;
+  for (int k = 0; k < 2; k++) {
+    PetscObject is;
+
+    PetscCall(PetscObjectQuery((PetscObject)A, kept[k], &is));
+    if (is) PetscCall(PetscObjectCompose((PetscObject)B, kept[k], is));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
