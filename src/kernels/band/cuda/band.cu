@@ -237,11 +237,13 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
 }
 
 static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision precision,
-                                     PetscReal falloff, PetscReal neglect, PCSpikeType type, PetscBool *full)
+                                     PetscReal falloff, PetscReal neglect, PetscBool exchanges, PCSpikeType type,
+                                     PetscBool *full)
 {
   const PetscInt     bytes = (PetscInt)(SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal)));
   const SpikeDevice *gpu;
   SpikeShape         shape = {n, kl, ku, bytes, 0, falloff, neglect, {1, 1, 1}};
+  PetscInt           np;
 
   *full = (PetscBool)(type == PC_SPIKE_FULL);
   /* the kernels of tridiagonal.h make pieces of their own */
@@ -249,8 +251,9 @@ static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, Petsc
   PetscCallAbort(PETSC_COMM_SELF, SpikeDeviceGet(&gpu));
   shape.multiprocessors = gpu->multiprocessors;
   PetscCallAbort(PETSC_COMM_SELF, SpikePace_CUDA(gpu, &shape.pace));
-  if (type == PC_SPIKE_AUTO) return SpikePartitionsChooseAuto(&shape, full);
-  return type == PC_SPIKE_FULL ? SpikePartitionsChooseFull(&shape) : SpikePartitionsChoose(&shape);
+  if (type == PC_SPIKE_AUTO) np = SpikePartitionsChooseAuto(&shape, full);
+  else np = type == PC_SPIKE_FULL ? SpikePartitionsChooseFull(&shape) : SpikePartitionsChoose(&shape);
+  return exchanges && !*full ? SpikePartitionsExchange(&shape, type, np) : np;
 }
 
 static PetscErrorCode SpikeMemory_CUDA(PetscReal *bytes)

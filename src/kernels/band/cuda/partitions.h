@@ -2,7 +2,7 @@
 /* partitions.h: the cost model that chooses the number of partitions on a GPU; host C, without CUDA */
 #pragma once
 
-#include <petscsys.h>
+#include <petscspike.h>
 
 /*
   How many times as long as on the device that the constants of the model were measured on a launch takes, a byte of the
@@ -38,6 +38,7 @@ PETSC_INTERN PetscReal  SpikePartitionsIterations(const SpikeShape *, PetscInt n
 PETSC_INTERN PetscInt   SpikePartitionsChoose(const SpikeShape *);
 PETSC_INTERN PetscInt   SpikePartitionsChooseFull(const SpikeShape *);
 PETSC_INTERN PetscInt   SpikePartitionsChooseAuto(const SpikeShape *, PetscBool *full);
+PETSC_INTERN PetscInt   SpikePartitionsExchange(const SpikeShape *, PCSpikeType, PetscInt np);
 
 /*
   The pace of the device called `name`, kept in a file for later processes; *known <- whether there is one. Files that

@@ -105,21 +105,41 @@ __device__ static inline PetscScalar SpikePivotedInverse(PetscScalar p, int row,
   return (PetscScalar)1.0 / p;
 }
 
-/* Entry (i, k) of a partition whose raw band begins at `band`; ones on the diagonal after its n rows */
-__device__ static inline PetscScalar SpikePivotedEntry(const SpikeTiles &t, const PetscScalar *band, int n, int i,
-                                                       int k)
-{
-  const int d = k - i, T = t.T;
+/*
+  Entries (i, k), (i, k + by), ... of a partition of n rows whose raw band begins at `band`; ones on the diagonal after
+  its rows
+*/
+struct SpikePivotedRow {
+  const SpikeTiles  &t;
+  const PetscScalar *row; /* of tiles */
+  int                n, i, k, by, ti, r, tk, c;
 
-  if (i >= n || k >= n) return (PetscScalar)(d ? 0.0 : 1.0);
-  if (d < -t.kl || d > t.ku) return (PetscScalar)0.0;
-  const int          ti = i / T, r = i - ti * T, tk = k / T, c = k - tk * T;
-  const PetscScalar *row = band + ti * t.stepsize;
+  __device__ SpikePivotedRow(const SpikeTiles &tiles, const PetscScalar *band, int rows, int i0, int k0, int step) :
+    t(tiles), n(rows), i(i0), k(k0), by(step)
+  {
+    ti  = i / t.T;
+    r   = i - ti * t.T;
+    tk  = k / t.T;
+    c   = k - tk * t.T;
+    row = band + ti * t.stepsize;
+  }
 
-  if (!d) return row[t.tile(t.QL + t.QU) + r];
-  const int q = ti == tk ? (r > c ? t.QL - 1 : t.QL + t.QU - 1) : tk < ti ? ti - tk - 1 : t.QL + tk - ti - 1;
-  return row[((PetscInt64)q * T + c) * t.G * T + r];
-}
+  __device__ PetscScalar next()
+  {
+    const int   d = k - i, q = ti == tk ? (r > c ? t.QL - 1 : t.QL + t.QU - 1)
+                             : tk < ti  ? ti - tk - 1
+                                        : t.QL + tk - ti - 1;
+    PetscScalar a = (PetscScalar)(d ? 0.0 : 1.0);
+
+    if (i < n && k < n) {
+      if (!d) a = row[t.tile(t.QL + t.QU) + r];
+      else if (d >= -t.kl && d <= t.ku) a = row[((PetscInt64)q * t.T + c) * t.G * t.T + r];
+    }
+    k += by;
+    for (c += by; c >= t.T; c -= t.T) tk++;
+    return a;
+  }
+};
 
 /* Where rows and columns of the window are: a ring */
 struct SpikePivotedRing {
@@ -139,18 +159,20 @@ template <int W>
 __device__ static inline void SpikePivotedRows(const SpikeTiles &t, const SpikePivoted &v, const PetscScalar *band,
                                                int n, int j, const SpikePivotedRing &ring, int ld, PetscScalar *window)
 {
-  const int columns = W + v.hu;
+  const int columns = W + v.hu, r = threadIdx.x % W, step = blockDim.x / W; /* of columns: threads are 32 and more */
+  SpikePivotedRow in(t, band, n, j + v.kl + r, j + threadIdx.x / W, step);
 
-  for (int e = threadIdx.x; e < W * columns; e += blockDim.x) {
-    const int r = v.kl + e % W, c = e / W;
-
-    window[ring.column(c) * ld + ring.row(r)] = SpikePivotedEntry(t, band, n, j + r, j + c);
-  }
+  for (int c = threadIdx.x / W; c < columns; c += step) window[ring.column(c) * ld + ring.row(v.kl + r)] = in.next();
   if (!v.kl) return;
-  for (int e = threadIdx.x; e < v.kl * (j ? W : columns); e += blockDim.x) {
-    const int r = e % v.kl, c = e / v.kl + (j ? v.hu : 0);
+  if (j) {
+    for (int e = threadIdx.x; e < v.kl * W; e += blockDim.x)
+      window[ring.column(v.hu + e / v.kl) * ld + ring.row(e % v.kl)] = (PetscScalar)0.0;
+    return;
+  }
+  for (int e = threadIdx.x; e < v.kl * columns; e += blockDim.x) {
+    SpikePivotedRow one(t, band, n, e % v.kl, e / v.kl, 0);
 
-    window[ring.column(c) * ld + ring.row(r)] = j ? (PetscScalar)0.0 : SpikePivotedEntry(t, band, n, r, c);
+    window[ring.column(e / v.kl) * ld + ring.row(e % v.kl)] = one.next();
   }
 }
 

@@ -8,12 +8,12 @@
 
   Tips: of the left spike the leading l rows, W = U_ll^-1 (L^-1 P [C; 0])_l, where exchanges of the last panel move
   values up to kl rows behind l. Of the right one V = U^-1 L^-1 P [0; B] from the last rows up. l is doubled, from 2
-  max(kl, ku) on, until the spike has fallen to rounding at its end, up to SpikeMaxCorner() rows, as in the host's
-  tips.c; of the left spike, whose corner begins anew, at once to where it should have by its rate, but at most to 8 l.
-  That takes a UL factorization for W, which the device has not: the rows behind l add to Wt what W has fallen
-  to there times what comes back up, U_ll^-1 U_lr. One more column, random signs behind row l, measures it, and l is
-  doubled until the product is below rounding and the tolerance of the corrections, as in tips.cu. Whole spikes (full):
-  all rows, whatever they are.
+  max(kl, ku) on, up to SpikeMaxCorner() rows, until the spike has fallen to the tolerance of the corrections, so that
+  its reach is known. The host's tips.c has Wt from a UL factorization; here the rows behind l add to Wt what W has
+  fallen to there, or what exchanges have moved there, times what comes back up, U_ll^-1 U_lr. One more column, random
+  signs behind row l, measures that, and l grows until the product is below rounding too: where W has fallen to its
+  root. The corner of a left spike begins anew each time, so it becomes at once as long as its rate asks for, but at
+  most 8 l. Whole spikes (full): all rows, whatever they are.
 
   Flops of a column and a row: 2 kl forward, 2 (kl + ku) backward. The factors are read once for the columns of a
   block. Two runs have the same bits: threads meet in maxima only.
@@ -26,9 +26,10 @@ struct SpikePivotedTipsArgs {
   PetscScalar       *work;                          /* a piece of rows x ld, row-major, for each block   */
   int                rows, most, blocks, ncols, ld; /* most: rows of a corner; blocks of ncols columns */
   bool               full;
-  double             eps, tol, small; /* small: what the rows behind a corner may add to Wt, as a fraction of it */
-  PetscReal         *rate;            /* [2 (np + 1) blocks] */
-  int               *window;          /* [2 np] rows         */
+  /* tol: of corrections; small: what the rows behind may add to Wt, as a fraction */
+  double     eps, tol, small;
+  PetscReal *rate;   /* [2 (np + 1) blocks] */
+  int       *window; /* [2 np] rows         */
 };
 
 /* What is known of the l rows at the end of a spike: SpikeReach_Private() of the host */
@@ -74,8 +75,9 @@ __device__ static inline double SpikePivotedNorm(const PetscScalar *x, PetscCoun
 }
 
 /*
-  Whether the spike has fallen; its reach and rate. x: the thread's column, of n rows, or NULL; tip: rows of its end.
-  Fewer than gap rows of zeros, the diagonals of U, say nothing of those behind them
+  Whether the spike has fallen to tol; its reach and rate. x: the thread's column, of n rows, or NULL; tip: rows of its
+  end. Fewer than gap rows of zeros, the diagonals of U, say nothing of those behind them. At half of a corner in which
+  it has fallen the spike is what it is in the partition, up to tol; else see the host's SpikeReach_Private()
 */
 __device__ static inline bool SpikePivotedFallen(const PetscScalar *x, PetscCount ld, int n, int l, int tip, int gap,
                                                  bool top, double eps, double tol, SpikePivotedReach *shared,
@@ -112,14 +114,14 @@ __device__ static inline bool SpikePivotedFallen(const PetscScalar *x, PetscCoun
     SpikePivotedMost(&shared->far, far);
   }
   __syncthreads();
-  const bool   fallen = shared->last <= l - gap;
+  const bool   fallen = shared->last <= l - gap, known = shared->reached <= l - gap;
   const double mid = __longlong_as_double((long long)shared->mid), far = __longlong_as_double((long long)shared->far);
 
-  *reach = shared->reached <= l - gap ? PetscMax(shared->reached, tip) : n;
+  *reach = known ? PetscMax(shared->reached, tip) : n;
   *rate  = l == n || fallen ? SpikePivotedRate(head, far, l - tip)
-         : mid > 0.0        ? PetscMin(SpikePivotedRate(head, mid, half - tip) + 2.0 * log(2.0) / l, 0.0)
-                            : (double)PETSC_MIN_REAL;
-  return fallen;
+         : mid > 0.0 ? PetscMin(SpikePivotedRate(head, mid, half - tip) + (known ? 0.0 : 2.0 * log(2.0) / l), 0.0)
+                     : (double)PETSC_MIN_REAL;
+  return known;
 }
 
 /* x <- 0 from row r0 to row end; then the thread's column of A in the h rows from `at` on */
@@ -232,13 +234,15 @@ __global__ void __launch_bounds__(SpikePivotedColumns<W>::THREADS, SpikePivotedC
             signs[i * ld] = (PetscScalar)(i < corner ? 0.0 : ((unsigned)i * 2654435761u >> 16 & 1) ? 1.0 : -1.0);
         if (signs) s.x = signs;
         s.upper(0, (corner + W - 1) / W, end);
-        const bool   fallen = SpikePivotedFallen(x, ld, n, l, K, v.hu, true, a.eps, a.tol, &seen, &reach, &rate);
-        const double tip    = SpikePivotedNorm(x, ld, 0, ku, &seen.head),
-                     back   = SpikePivotedNorm(signs, ld, 0, ku, &seen.head),
-                     far    = SpikePivotedNorm(x, ld, corner - K, K, &seen.head);
+        const bool   known = SpikePivotedFallen(x, ld, n, l, K, v.hu, true, a.eps, a.tol, &seen, &reach, &rate);
+        const double tip   = SpikePivotedNorm(x, ld, 0, ku, &seen.head),
+                     back  = SpikePivotedNorm(signs, ld, 0, ku, &seen.head),
+                     far   = SpikePivotedNorm(x, ld, corner - K, K, &seen.head);
 
-        if ((fallen && behind <= a.eps * first && back * far <= a.small * tip) || corner == n || l >= most) break;
-        least = fallen ? 2 * l : (int)PetscMin(PetscMax(log(a.eps) / PetscMin(rate, -1e-9), 2.0 * l), 8.0 * l);
+        if ((known && back * behind <= a.small * first && back * far <= a.small * tip) || corner == n || l >= most)
+          break;
+        least = (int)PetscMin(PetscMax(K + log(PetscMin(a.tol, sqrt(a.small))) / PetscMin(rate, -1e-9), 2.0 * l),
+                              8.0 * l);
       }
       SpikePivotedKeep(x, ld, 0, ku, a.Wt + wt);
     }
@@ -352,7 +356,7 @@ PetscErrorCode SpikePivotedTips_CUDA(SpikeBand *s, PetscBool full)
   a.full   = full;
   a.eps    = (double)SpikePrecisionEpsilon(s->precision);
   a.tol    = PetscMax((double)s->window, a.eps);
-  a.small  = PetscMax((8 + 0.25 * PetscMax(s->kl, s->ku)) * a.eps, PetscMax((double)s->window, a.eps / 4));
+  a.small  = (8 + 0.25 * PetscMax(s->kl, s->ku)) * a.eps;
   a.rate   = (PetscReal *)(h->report + 1);
   a.window = h->window;
   units    = PetscMin(2 * (PetscInt64)(s->np + 1) * a.blocks, h->spikesize / ((PetscInt64)a.rows * a.ld));
