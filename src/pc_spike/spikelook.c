@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  spikelook.c: one pass over the entries of a matrix, where they are, for all who choose: half-bandwidths, border,
+  matching, cuts and systems
+*/
+#include "spikeimpl.h"
+
+PetscErrorCode PCSpikeLookReset_Private(PC pc)
+{
+  PCSpikeLook *l = &((PC_Spike *)pc->data)->look;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeLookReset(&l->found));
+  l->id     = 0;
+  l->covers = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PCSpikeLook_Private - What the entries of the rows of this rank say, in the order of the matrix
+
+  Not Collective
+
+  Input Parameter:
+. A - of type MATSEQAIJ or MATMPIAIJ
+
+  Output Parameter:
+. look - owned by the PC until it looks at another matrix, or at other values
+
+  Note:
+  On a device the entries are looked at there, of one rank and without sums by distance. Sums on several ranks have the
+  host's pieces, whose columns have global numbers there.
+*/
+PetscErrorCode PCSpikeLook_Private(PC pc, Mat A, const SpikeLook **look)
+{
+  PC_Spike       *s     = (PC_Spike *)pc->data;
+  PCSpikeLook    *l     = &s->look;
+  const PetscInt  N     = A->rmap->N;
+  const PetscBool given = (PetscBool)(s->givenkl != PETSC_DECIDE), weigh = (PetscBool)(s->dropoff > 0.0);
+  const PetscInt  within[2] = {given ? PetscMin(s->givenkl, PetscMax(N - 1, 0)) : PETSC_INT_MAX,
+                              given ? PetscMin(s->givenku, PetscMax(N - 1, 0)) : PETSC_INT_MAX};
+  PetscObjectId    id;
+  PetscObjectState state, pattern;
+  PetscMemType     memtype;
+  SpikeCSR         parts[2];
+  PetscInt         nparts;
+  PetscBool        mpi;
+
+  PetscFunctionBegin;
+  *look = &l->found;
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  PetscCall(MatGetNonzeroState(A, &pattern));
+  if (l->id == id && l->state == state && l->pattern == pattern && l->within[0] == within[0] &&
+      l->within[1] == within[1] && l->weigh == weigh)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeLookReset_Private(pc));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  PetscCall(MatGetMemType_Spike(A, &memtype));
+  if (mpi || weigh || !SpikeLookKernelsFind(memtype)) memtype = PETSC_MEMTYPE_HOST;
+  l->found.n         = A->rmap->n;
+  l->found.within[0] = within[0];
+  l->found.within[1] = within[1];
+  l->found.tiny      = SPIKE_MATCHING_TINY;
+  l->found.nsample   = PetscMin(A->rmap->n, SPIKE_SAMPLED_ROWS);
+  l->found.weigh     = weigh;
+  PetscCall(PCSpikeGetCSR_Private(pc, A, memtype, &nparts, parts));
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, NULL, &parts[1].colmap));
+  PetscCall((*SpikeLookKernelsFind(memtype)->look)(&l->found, nparts, parts));
+  PetscCall(PCSpikeRestoreCSR_Private(pc, A, memtype, &nparts, parts));
+  l->id        = id;
+  l->state     = state;
+  l->pattern   = pattern;
+  l->within[0] = within[0];
+  l->within[1] = within[1];
+  l->weigh     = weigh;
+  l->device    = (PetscBool)!PetscMemTypeHost(memtype);
+  PetscCall(PetscInfo(pc,
+                      "A look at %" PetscInt64_FMT " entries on the %s: half-bandwidths %" PetscInt_FMT
+                      ",%" PetscInt_FMT ", at most %" PetscInt_FMT " nonzeros in a row, %" PetscInt_FMT " cuts, %s\n",
+                      l->found.entries, l->device ? "device" : "host", l->found.kl, l->found.ku, l->found.maxrow,
+                      l->found.ncuts, l->found.weak < 0 ? "no small diagonal entry" : "a small diagonal entry"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Over all ranks: half-bandwidths of all nonzeros and of those that the tolerance for dropping keeps, the fullest row,
+  stored zeros; collective
+*/
+PetscErrorCode PCSpikeLookBand_Private(PC pc, const SpikeLook *look, PetscInt full[2], PetscInt kept[2],
+                                       PetscInt *maxrow, PetscBool *zeros)
+{
+  PetscInt   lmax[4] = {look->kl, look->ku, look->maxrow, look->zeros > 0}, gmax[4];
+  PetscReal *weight;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(lmax, gmax, 4, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  kept[0] = full[0] = gmax[0];
+  kept[1] = full[1] = gmax[1];
+  *maxrow           = gmax[2];
+  *zeros            = (PetscBool)gmax[3];
+  if (look->weigh) {
+    PetscCall(PetscCalloc1(PetscMax(gmax[0], gmax[1]) + 1, &weight));
+    PetscCall(PetscArraycpy(weight, look->weight, PetscMax(look->kl, look->ku) + 1));
+    PetscCall(PCSpikeDropOff_Private(pc, weight, kept));
+    PetscCall(PetscFree(weight));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether entries far from the diagonal may be those of a border of at most `most` rows, by a count of rows; collective.
+  Beyond the largest step t below max(kl, ku) a row or column has D <= (kl - t) + (ku - t) entries, so that 2 most rows
+  and their columns have at most 4 most D. Where more rows have one, no matching of far entries that cannot be extended
+  has at most `most` of them, and none of those beyond smaller steps: PCSpikeBorderFar_Private() would find nothing.
+*/
+PetscErrorCode PCSpikeLookFar_Private(PC pc, const SpikeLook *look, PetscInt most, const PetscInt full[2],
+                                      PetscBool *may)
+{
+  const PetscInt K    = PetscMax(full[0], full[1]);
+  PetscInt       step = 0, t;
+  PetscInt64     rows = 0, D;
+  PetscBool      local;
+
+  PetscFunctionBegin;
+  while (SpikeLookStep(step + 1) < K) step++;
+  t = SpikeLookStep(step);
+  for (int k = step + 1; k < SPIKE_LOOK_STEPS; k++) rows += look->reach[k];
+  D     = (PetscInt64)PetscMax(full[0] - t, 0) + PetscMax(full[1] - t, 0);
+  local = (PetscBool)(rows <= 4 * most * D);
+  PetscCallMPI(MPIU_Allreduce(&local, may, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Notes whether the look at A, the matrix that is factored, says cuts and samples of the band: it has the order of A,
+  and holds all entries of this rank, or those within the half-bandwidths that the look was given
+*/
+PetscErrorCode PCSpikeLookCovers_Private(PC pc, Mat A)
+{
+  PC_Spike        *s = (PC_Spike *)pc->data;
+  PCSpikeLook     *l = &s->look;
+  PetscObjectId    id;
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  l->covers = (PetscBool)(l->id == id && l->state == state && !s->newrow && !s->colmap && !s->matching.active &&
+                          !s->cyclic.found &&
+                          ((s->band.kl >= l->found.kl && s->band.ku >= l->found.ku && l->within[0] == PETSC_INT_MAX) ||
+                           (s->band.kl == l->within[0] && s->band.ku == l->within[1])));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
