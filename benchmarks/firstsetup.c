@@ -10,10 +10,24 @@ static char
            "  -cpu                       time of a core, for a busy machine, in place of the clock's\n"
            "  -mat_type aijcusparse      on a GPU; options of PCSPIKE\n\n";
 
-#include "common/bandcase.h"
+#include "common/watch.h"
 #include <time.h>
 
-static PetscBool cpu = PETSC_FALSE;
+/* The second contains the first */
+enum {
+  LOOK,
+  SYMBOLIC,
+  FILL,
+  FACTOR,
+  TIPS,
+  REDUCED,
+  NEVENTS
+};
+
+static const char *const eventnames[NEVENTS] = {"PCSpikeLook",   "PCSpikeSymbolic", "PCSpikeFill",
+                                                "PCSpikeFactor", "PCSpikeTips",     "PCSpikeReduced"};
+
+static PetscBool cpu = PETSC_FALSE, parts = PETSC_FALSE;
 
 static PetscErrorCode Now(PetscLogDouble *now)
 {
@@ -42,6 +56,30 @@ static PetscErrorCode Time(PC pc, double *ms)
   PetscCall(PCSetUp(pc));
   PetscCall(Now(&t1));
   *ms = 1e3 * (t1 - t0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a first setup consists of */
+static PetscErrorCode Parts(Mat A)
+{
+  PetscLogDouble t0 = 0.0, t1 = 0.0;
+  double        *ms = watch.spent, factor;
+  PC             pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(Create(A, &pc));
+  PetscCall(PetscArrayzero(ms, NEVENTS));
+  watch.on = PETSC_TRUE;
+  PetscCall(Wait(PETSC_COMM_SELF, &t0));
+  PetscCall(PCSetUp(pc));
+  PetscCall(Wait(PETSC_COMM_SELF, &t1));
+  watch.on = PETSC_FALSE;
+  factor   = ms[FACTOR] + ms[TIPS] + ms[REDUCED];
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "                     look %.3f, chosen and made %.3f, fill %.3f, factors %.3f, rest %.3f\n",
+                        ms[LOOK], ms[SYMBOLIC] - ms[LOOK], ms[FILL], factor,
+                        1e3 * (t1 - t0) - ms[SYMBOLIC] - ms[FILL] - factor));
+  PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,6 +115,7 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat)
                         "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT " | %9.3f %9.3f %9.3f | %7.2f %7.2f\n",
                         N, K, info.partitions, process, Median(repeat, first), ms, process / ms,
                         Median(repeat, first) / ms));
+  if (parts) PetscCall(Parts(A));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
@@ -98,6 +137,8 @@ int main(int argc, char **argv)
              "-cases wants pairs N,K, it has %" PetscInt_FMT " numbers", ncases);
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-cpu", &cpu, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-parts", &parts, NULL));
+  if (parts) PetscCall(WatchEvents(NEVENTS, eventnames));
   PetscCheck(repeat >= 1 && repeat <= MAXREPEAT, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d",
              MAXREPEAT);
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s | %9s %9s %9s | %7s %7s\n", "N", "K", "parts", "process", "first",

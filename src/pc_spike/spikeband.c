@@ -380,6 +380,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A)
                         s->limit > 0 && !s->matching.B);
   orders  = (PetscBool)(size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow)));
   others  = (PetscBool)(size > 1 && A->rmap->N && !natural);
+  if (others) PetscCall(PCSpikeOrderRanksMay_Private(pc, A, isauto, look->own, kept, &others));
   if (rotates || orders || others || s->lines.active || PCSpikeCuts_Private(s, kept)) {
     if (s->look.device)
       PetscCall(PetscInfo(pc, "The host looks at the entries too, which are copied where it has not all of them: what "
@@ -397,7 +398,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A)
     order = (PetscBool)(!isauto || s->dropoff > 0.0 || least < PCSpikeEnoughBand_Private(K));
   }
   if (order) PetscCall(SpikeOrderBest_Private(pc, A, isauto, zeros, nparts, parts, kept));
-  s->drops = PETSC_FALSE;
+  s->drops = s->traded = PETSC_FALSE;
   if (s->lines.active) ranks = (PetscBool)(size > 1);
   else if (others && !periodic) PetscCall(PCSpikeOrderRanks_Private(pc, A, isauto, zeros, nparts, parts, kept, &ranks));
   s->apart = (PetscBool)(ranks && !s->lines.active); /* that drops more than what couples ranks */

@@ -19,7 +19,7 @@
 #define SPIKE_SAMPLED_ROWS    1024
 
 PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced,
-  PC_Spike_Correct, PC_Spike_Refine;
+  PC_Spike_Correct, PC_Spike_Refine, PC_Spike_Symbolic, PC_Spike_Look;
 
 PETSC_INTERN const char *const PetscSpikePrecisionNames[]; /* as views and failures say them */
 
@@ -346,6 +346,7 @@ PETSC_INTERN PetscErrorCode PCSpikeOrderLevels_Private(PC, PetscInt, const Spike
 PETSC_INTERN PetscErrorCode PCSpikeGraphReset_Private(PC);
 
 /* spikeorderranks.c: each rank orders its own rows */
+PETSC_INTERN PetscErrorCode PCSpikeOrderRanksMay_Private(PC, Mat, PetscBool, PetscInt, const PetscInt[2], PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeOrderRanks_Private(PC, Mat, PetscBool, PetscBool, PetscInt, const SpikeCSR[],
                                                       PetscInt[2], PetscBool *);
 

@@ -16,6 +16,26 @@ PetscErrorCode PCSpikeLookReset_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The numbers of the columns of the off-diagonal block; on a device a copy, which is to be released */
+static PetscErrorCode PCSpikeLookGhosts_Private(PC pc, Mat A, PetscMemType memtype, const PetscInt **colmap,
+                                                PetscInt **copy)
+{
+  SpikeBand *b = &((PC_Spike *)pc->data)->band;
+  PetscInt   ncols;
+  Mat        Ao;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &Ao, colmap));
+  if (PetscMemTypeHost(memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(Ao, NULL, &ncols));
+  PetscCall((*b->k->begin)(b));
+  PetscCall((*b->k->alloc)(b, PetscMax(ncols, 1) * sizeof(PetscInt), (void **)copy));
+  PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, *copy, 0, *colmap, 0, ncols * sizeof(PetscInt), 1));
+  PetscCall((*b->k->end)(b));
+  *colmap = *copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   PCSpikeLook_Private - What the entries of the rows of this rank say, in the order of the matrix
 
@@ -28,8 +48,8 @@ PetscErrorCode PCSpikeLookReset_Private(PC pc)
 . look - owned by the PC until it looks at another matrix, or at other values
 
   Note:
-  On a device the entries are looked at there, of one rank and without sums by distance. Sums on several ranks have the
-  host's pieces, whose columns have global numbers there.
+  On a device the entries are looked at there, without sums by distance. Columns of other ranks have their own numbers,
+  not their places in an ordering that may have been chosen before.
 */
 PetscErrorCode PCSpikeLook_Private(PC pc, Mat A, const SpikeLook **look)
 {
@@ -43,8 +63,9 @@ PetscErrorCode PCSpikeLook_Private(PC pc, Mat A, const SpikeLook **look)
   PetscObjectState state, pattern;
   PetscMemType     memtype;
   SpikeCSR         parts[2];
-  PetscInt         nparts;
+  PetscInt         nparts, *ghosts = NULL;
   PetscBool        mpi;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   *look = &l->found;
@@ -57,17 +78,21 @@ PetscErrorCode PCSpikeLook_Private(PC pc, Mat A, const SpikeLook **look)
   PetscCall(PCSpikeLookReset_Private(pc));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
   PetscCall(MatGetMemType_Spike(A, &memtype));
-  if (mpi || weigh || !SpikeLookKernelsFind(memtype)) memtype = PETSC_MEMTYPE_HOST;
+  if (weigh || memtype != s->band.k->memtype || !SpikeLookKernelsFind(memtype)) memtype = PETSC_MEMTYPE_HOST;
   l->found.n         = A->rmap->n;
   l->found.within[0] = within[0];
   l->found.within[1] = within[1];
   l->found.tiny      = SPIKE_MATCHING_TINY;
   l->found.nsample   = PetscMin(A->rmap->n, SPIKE_SAMPLED_ROWS);
   l->found.weigh     = weigh;
+  PetscCall(PetscLogEventBegin(PC_Spike_Look, pc, A, 0, 0));
   PetscCall(PCSpikeGetCSR_Private(pc, A, memtype, &nparts, parts));
-  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, NULL, &parts[1].colmap));
-  PetscCall((*SpikeLookKernelsFind(memtype)->look)(&l->found, nparts, parts));
+  if (mpi) PetscCall(PCSpikeLookGhosts_Private(pc, A, memtype, &parts[1].colmap, &ghosts));
+  ierr = (*SpikeLookKernelsFind(memtype)->look)(&l->found, nparts, parts);
+  PetscCall((*s->band.k->release)(&s->band, (void **)&ghosts));
+  PetscCall(ierr);
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, memtype, &nparts, parts));
+  PetscCall(PetscLogEventEnd(PC_Spike_Look, pc, A, 0, 0));
   l->id        = id;
   l->state     = state;
   l->pattern   = pattern;

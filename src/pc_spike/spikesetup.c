@@ -523,7 +523,9 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     PetscBool late, joined = PETSC_FALSE; /* periodic systems, which other entries couple now */
 
     if (!reuse) {
+      PetscCall(PetscLogEventBegin(PC_Spike_Symbolic, pc, 0, 0, 0));
       PetscCall(PCSpikeSymbolic_Private(pc, &A, &fits, again));
+      PetscCall(PetscLogEventEnd(PC_Spike_Symbolic, pc, 0, 0, 0));
       if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
     }
     /* on one rank the host waits once, after the factorization, and looks then at what fill saw */

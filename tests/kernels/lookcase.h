@@ -211,10 +211,10 @@ static void CheckCuts(const Matrix *A, const SpikeLook *l, const char name[])
 
 static void CheckRows(const Matrix *A, const SpikeLook *l, const char name[])
 {
-  PetscInt maxrow = 0, stored = 0, weak = -1, reach[SPIKE_LOOK_STEPS] = {0};
+  PetscInt maxrow = 0, fullest = 0, stored = 0, weak = -1, reach[SPIKE_LOOK_STEPS] = {0};
 
   for (PetscInt i = 0; i < A->n; i++) {
-    PetscInt  nonzeros = 0, all = 0, far = 0;
+    PetscInt  nonzeros = 0, own = 0, all = 0, far = 0;
     PetscReal diagonal = 0.0, most = 0.0;
 
     for (int part = 0; part < A->nparts; part++) {
@@ -227,10 +227,12 @@ static void CheckRows(const Matrix *A, const SpikeLook *l, const char name[])
         if (A->aa[part][k] == (PetscScalar)0.0) continue;
         far = PetscMax(far, PetscAbsInt(d));
         nonzeros++;
+        if (!part) own++;
       }
     }
-    maxrow = PetscMax(maxrow, nonzeros);
-    stored = PetscMax(stored, all);
+    maxrow  = PetscMax(maxrow, nonzeros);
+    fullest = PetscMax(fullest, own);
+    stored  = PetscMax(stored, all);
     if (diagonal < l->tiny * most && weak < 0) weak = i;
     for (int step = 0; nonzeros && step < SPIKE_LOOK_STEPS; step++)
       if (SpikeLookStep(step) >= far) {
@@ -239,6 +241,7 @@ static void CheckRows(const Matrix *A, const SpikeLook *l, const char name[])
       }
   }
   Check((PetscBool)(l->maxrow == maxrow), name, "nonzeros of the fullest row");
+  Check((PetscBool)(l->own == fullest), name, "nonzeros of the fullest row of the first piece");
   Check((PetscBool)(l->stored == stored), name, "entries of the longest row");
   Check((PetscBool)(l->weak == weak), name, "first weak row");
   for (int step = 0; step < SPIKE_LOOK_STEPS; step++)
@@ -275,7 +278,7 @@ static void CheckSamples(const Matrix *A, const SpikeLook *l, const char name[])
 static void CheckLook(const Matrix *A, const SpikeLook *l, const char name[])
 {
   PetscInt   kl = 0, ku = 0;
-  PetscInt64 entries = 0, zeros = 0;
+  PetscInt64 entries = 0, zeros = 0, others = 0;
   PetscReal *weight;
 
   PetscCallAbort(PETSC_COMM_SELF, PetscCalloc1(A->n + 2 * GHOSTS + 1, &weight));
@@ -289,10 +292,12 @@ static void CheckLook(const Matrix *A, const SpikeLook *l, const char name[])
     kl = PetscMax(kl, -d);
     ku = PetscMax(ku, d);
     weight[PetscAbsInt(d)] += PetscAbsScalar(A->aa[part][k]);
+    if (part && d >= -l->within[0] && d <= l->within[1]) others++;
   }
   Check((PetscBool)(l->kl == kl && l->ku == ku), name, "half-bandwidths");
   Check((PetscBool)(l->entries == entries), name, "entries");
   Check((PetscBool)(l->zeros == zeros), name, "stored zeros");
+  Check((PetscBool)(l->others == others), name, "couplings to other ranks");
   for (PetscInt d = 0; l->weigh && d <= PetscMax(kl, ku); d++)
     Check(Close(l->weight[d], weight[d], weight[d]), name, "sum of a distance");
   PetscCallAbort(PETSC_COMM_SELF, PetscFree(weight));

@@ -28,10 +28,11 @@ typedef struct {
 
   /* out: of this rank */
   PetscInt   kl, ku;                  /* the largest -d and d, at least 0                                            */
-  PetscInt   maxrow;                  /* nonzeros of the fullest row                                                 */
+  PetscInt   maxrow, own;             /* nonzeros of the fullest row; of the fullest one in the first piece           */
   PetscInt   stored;                  /* the most entries of a row, zeros counted                                    */
   PetscInt   weak;                    /* the first weak row, -1 if none                                              */
   PetscInt64 entries, zeros;          /* all; those that are zero                                                    */
+  PetscInt64 others;                  /* those of the second piece that couple rows to those of other ranks          */
   PetscInt   reach[SPIKE_LOOK_STEPS]; /* rows whose largest |d| is in a step, SpikeLookStepOf()                      */
   PetscInt   ncuts;                   /* rows c > 0 without a coupling between rows i < c and j >= c, first piece:   */
   PetscInt  *cut;                     /* [ncuts] ascending                                                           */

@@ -13,6 +13,7 @@ enum {
   SPIKE_LOOK_KL,
   SPIKE_LOOK_KU,
   SPIKE_LOOK_MAXROW,
+  SPIKE_LOOK_OWN,
   SPIKE_LOOK_STORED,
   SPIKE_LOOK_WEAK,
   SPIKE_LOOK_NMAX
@@ -22,6 +23,7 @@ enum {
 enum {
   SPIKE_LOOK_ENTRIES,
   SPIKE_LOOK_ZEROS,
+  SPIKE_LOOK_OTHERS,
   SPIKE_LOOK_MAYBE,
   SPIKE_LOOK_NSUM
 };
@@ -50,7 +52,7 @@ struct SpikeLookPlan {
 
 /* Of a row, by the lanes that share it */
 struct SpikeLookRow {
-  PetscInt  nonzeros, stored, least, most, lo, hi;
+  PetscInt  nonzeros, own, stored, least, most, lo, hi;
   PetscReal diagonal, largest; /* of the first piece; diagonal -1: none */
 };
 
@@ -65,9 +67,9 @@ __device__ static inline int SpikeLookLanes(PetscInt n, PetscInt64 entries)
 
 /* Row i, of which this lane has every lanes-th entry */
 __device__ static inline void SpikeLookEntries(const SpikeLookPlan &f, PetscInt i, int lane, int lanes,
-                                               SpikeLookRow &row, unsigned long long &zeros)
+                                               SpikeLookRow &row, unsigned long long &zeros, unsigned long long &others)
 {
-  row = {0, 0, PETSC_INT_MAX, PETSC_INT_MIN, i, i, (PetscReal)-1.0, (PetscReal)0.0};
+  row = {0, 0, 0, PETSC_INT_MAX, PETSC_INT_MIN, i, i, (PetscReal)-1.0, (PetscReal)0.0};
   for (int part = 0; part < f.A.nparts; part++) {
     const SpikeCSR  &P     = f.A.part[part];
     const PetscInt   begin = P.ai[i];
@@ -97,9 +99,14 @@ __device__ static inline void SpikeLookEntries(const SpikeLookPlan &f, PetscInt 
           continue;
         }
         row.nonzeros++;
+        if (part == 0) row.own++;
         row.least = d < row.least ? d : row.least;
         row.most  = d > row.most ? d : row.most;
-        if (part || d < -f.below || d > f.above) continue;
+        if (d < -f.below || d > f.above) continue;
+        if (part) {
+          others++;
+          continue;
+        }
         row.lo = i + d < row.lo ? i + d : row.lo;
         row.hi = i + d > row.hi ? i + d : row.hi;
       }
@@ -118,6 +125,7 @@ __device__ static inline void SpikeLookTogether(SpikeLookRow &row, unsigned int 
     const PetscReal largest  = __shfl_xor_sync(team, row.largest, step, lanes);
 
     row.nonzeros += __shfl_xor_sync(team, row.nonzeros, step, lanes);
+    row.own += __shfl_xor_sync(team, row.own, step, lanes);
     row.least = least < row.least ? least : row.least;
     row.most  = most > row.most ? most : row.most;
     row.lo    = lo < row.lo ? lo : row.lo;
@@ -195,7 +203,10 @@ __global__ void __launch_bounds__(SPIKE_LOOK_THREADS)
   const int                lanes = SpikeLookLanes(f.n, entries), teams = SPIKE_LOOK_THREADS / lanes;
   const int                lane = threadIdx.x % lanes, first = threadIdx.x / lanes;
   const unsigned int       team = (lanes == 32 ? ~0u : (1u << lanes) - 1) << (threadIdx.x % 32 / lanes * lanes);
-  unsigned long long       max[SPIKE_LOOK_NMAX] = {0}, sum[SPIKE_LOOK_NSUM] = {0};
+  unsigned long long       max[SPIKE_LOOK_NMAX] = {0}, sum[SPIKE_LOOK_NSUM] = {0}, rows = 0;
+  /* largest |d| of the last row, its step, and rows alike that are not counted yet */
+  PetscInt far  = -1;
+  int      step = 0;
 
   auto most = [&](int what, PetscInt value) {
     if (max[what] < (unsigned long long)value) max[what] = (unsigned long long)value;
@@ -206,18 +217,27 @@ __global__ void __launch_bounds__(SPIKE_LOOK_THREADS)
   for (PetscInt64 r = (PetscInt64)blockIdx.x * teams + first; r < f.n; r += (PetscInt64)gridDim.x * teams) {
     const PetscInt i = (PetscInt)r;
     SpikeLookRow   row;
+    PetscInt       d;
 
-    SpikeLookEntries(f, i, lane, lanes, row, sum[SPIKE_LOOK_ZEROS]);
+    SpikeLookEntries(f, i, lane, lanes, row, sum[SPIKE_LOOK_ZEROS], sum[SPIKE_LOOK_OTHERS]);
     SpikeLookTogether(row, team, lanes);
     if (lane) continue;
     if (row.diagonal == (PetscReal)-1.0) row.diagonal = 0.0;
     sum[SPIKE_LOOK_ENTRIES] += (unsigned long long)row.stored;
     most(SPIKE_LOOK_STORED, row.stored);
     most(SPIKE_LOOK_MAXROW, row.nonzeros);
+    most(SPIKE_LOOK_OWN, row.own);
+    d = row.most > -row.least ? row.most : -row.least;
     if (row.nonzeros) {
       if (row.least < 0) most(SPIKE_LOOK_KL, -row.least);
       if (row.most > 0) most(SPIKE_LOOK_KU, row.most);
-      atomicAdd(&shared.reach[SpikeLookStepOf(row.most > -row.least ? row.most : -row.least)], 1ull);
+      if (d != far) {
+        if (rows) atomicAdd(&shared.reach[step], rows);
+        far  = d;
+        step = SpikeLookStepOf(d);
+        rows = 0;
+      }
+      rows++;
     }
     if (row.diagonal < f.tiny * row.largest) most(SPIKE_LOOK_WEAK, f.n - i);
     f.lo[i] = row.lo;
@@ -226,6 +246,7 @@ __global__ void __launch_bounds__(SPIKE_LOOK_THREADS)
   }
   for (PetscInt64 s = (PetscInt64)blockIdx.x * teams + first; s < f.nsample; s += (PetscInt64)gridDim.x * teams)
     SpikeLookSampleRow(f, (PetscInt)s, lane, lanes, team);
+  if (rows) atomicAdd(&shared.reach[step], rows);
   for (int k = 0; k < SPIKE_LOOK_NMAX; k++)
     if (max[k]) atomicMax(&shared.max[k], max[k]);
   for (int k = 0; k < SPIKE_LOOK_NSUM; k++)
@@ -425,10 +446,12 @@ static PetscErrorCode SpikeLookRun_Private(SpikeLook *l, const SpikeLookPlan &f,
   l->kl      = (PetscInt)found.max[SPIKE_LOOK_KL];
   l->ku      = (PetscInt)found.max[SPIKE_LOOK_KU];
   l->maxrow  = (PetscInt)found.max[SPIKE_LOOK_MAXROW];
+  l->own     = (PetscInt)found.max[SPIKE_LOOK_OWN];
   l->stored  = (PetscInt)found.max[SPIKE_LOOK_STORED];
   l->weak    = found.max[SPIKE_LOOK_WEAK] ? l->n - (PetscInt)found.max[SPIKE_LOOK_WEAK] : -1;
   l->entries = (PetscInt64)found.sum[SPIKE_LOOK_ENTRIES];
   l->zeros   = (PetscInt64)found.sum[SPIKE_LOOK_ZEROS];
+  l->others  = (PetscInt64)found.sum[SPIKE_LOOK_OTHERS];
   for (int k = 0; k < SPIKE_LOOK_STEPS; k++) l->reach[k] = (PetscInt)found.reach[k];
   if (found.sum[SPIKE_LOOK_MAYBE]) PetscCall(SpikeLookCuts_Private(l, f.lo, f.hi, chunk, chunks, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -447,12 +470,12 @@ static PetscErrorCode SpikeLook_CUDA(SpikeLook *l, PetscInt nparts, const SpikeC
   PetscFunctionBegin;
   PetscCheck(nparts <= 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " pieces of a matrix", nparts);
   PetscCheck(!l->weigh, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Sums by distance are those of the host");
-  l->kl = l->ku = l->maxrow = l->stored = l->ncuts = 0;
-  l->weak                                          = -1;
-  l->entries = l->zeros = 0;
-  l->cut                = NULL;
-  l->sample             = NULL;
-  l->weight             = NULL;
+  l->kl = l->ku = l->maxrow = l->own = l->stored = l->ncuts = 0;
+  l->weak                                                   = -1;
+  l->entries = l->zeros = l->others = 0;
+  l->cut                            = NULL;
+  l->sample                         = NULL;
+  l->weight                         = NULL;
   PetscCall(PetscArrayzero(l->reach, SPIKE_LOOK_STEPS));
   if (!l->n) PetscFunctionReturn(PETSC_SUCCESS);
   if (l->nsample) PetscCall(PetscMalloc1(l->nsample, &l->sample));

@@ -13,9 +13,12 @@ typedef struct {
   int      step;
 } SpikeLookPass;
 
-/* Of a row: nonzeros, the least and the largest d, and columns of the rank that couple it: at least itself */
+/*
+  Of a row: nonzeros, those of the first piece, all entries, the least and the largest d, and columns of the rank that
+  couple it: at least itself
+*/
 typedef struct {
-  PetscInt nonzeros, stored, least, most, lo, hi;
+  PetscInt nonzeros, own, stored, least, most, lo, hi;
 } SpikeLookRow;
 
 /* *array <- room for more than `count` elements, which are kept */
@@ -38,6 +41,7 @@ static PetscErrorCode SpikeLookTake_Private(SpikeLook *l, PetscInt i, const Spik
 
   PetscFunctionBegin;
   l->maxrow = PetscMax(l->maxrow, row->nonzeros);
+  l->own    = PetscMax(l->own, row->own);
   l->stored = PetscMax(l->stored, row->stored);
   if (row->nonzeros) {
     l->kl = PetscMax(l->kl, -row->least);
@@ -64,7 +68,7 @@ static PetscErrorCode SpikeLookRow_Private(SpikeLook *l, PetscInt i, PetscInt np
   PetscReal diagonal = 0.0, most = 0.0;
 
   PetscFunctionBegin;
-  row->nonzeros = row->stored = 0;
+  row->nonzeros = row->own = row->stored = 0;
   row->lo = row->hi = i;
   row->least        = PETSC_INT_MAX;
   row->most         = PETSC_INT_MIN;
@@ -83,9 +87,12 @@ static PetscErrorCode SpikeLookRow_Private(SpikeLook *l, PetscInt i, PetscInt np
         continue;
       }
       row->nonzeros++;
+      row->own += !p;
       row->least = PetscMin(row->least, d);
       row->most  = PetscMax(row->most, d);
-      if (p || d < -l->within[0] || d > l->within[1]) continue;
+      if (d < -l->within[0] || d > l->within[1]) continue;
+      l->others += p;
+      if (p) continue;
       row->lo = PetscMin(row->lo, i + d);
       row->hi = PetscMax(row->hi, i + d);
     }
@@ -127,12 +134,12 @@ static PetscErrorCode SpikeLook_Host(SpikeLook *l, PetscInt nparts, const SpikeC
   SpikeLookPass         pass  = {0, 0, 0, -1, 0};
 
   PetscFunctionBegin;
-  l->kl = l->ku = l->maxrow = l->stored = l->ncuts = 0;
-  l->weak                                          = -1;
-  l->entries = l->zeros = 0;
-  l->cut                = NULL;
-  l->sample             = NULL;
-  l->weight             = NULL;
+  l->kl = l->ku = l->maxrow = l->own = l->stored = l->ncuts = 0;
+  l->weak                                                   = -1;
+  l->entries = l->zeros = l->others = 0;
+  l->cut                            = NULL;
+  l->sample                         = NULL;
+  l->weight                         = NULL;
   PetscCall(PetscArrayzero(l->reach, SPIKE_LOOK_STEPS));
   for (PetscInt p = 0; p < nparts; p++) l->entries += parts[p].ai[l->n] - parts[p].ai[0];
   for (PetscInt r0 = 0; r0 < l->n; r0 += SPIKE_LOOK_ROWS) {
@@ -151,9 +158,9 @@ static PetscErrorCode SpikeLook_Host(SpikeLook *l, PetscInt nparts, const SpikeC
           (nparts > 1 && parts[1].ai[i] < parts[1].ai[i + 1]))
         PetscCall(SpikeLookRow_Private(l, i, nparts, parts, &row, &pass));
       else {
-        row.nonzeros = row.stored = behind - first;
-        row.lo                    = PetscMin(row.lo, i);
-        row.hi                    = PetscMax(row.hi, i);
+        row.nonzeros = row.own = row.stored = behind - first;
+        row.lo                              = PetscMin(row.lo, i);
+        row.hi                              = PetscMax(row.hi, i);
       }
       PetscCall(SpikeLookTake_Private(l, i, &row, &pass));
     }
