@@ -165,6 +165,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(PetscLogEventRegister("PCBlockILUFactor", PC_CLASSID, &PC_BlockILU_Factor));
   PetscCall(PetscLogEventRegister("PCBlockILUSolve", PC_CLASSID, &PC_BlockILU_Solve));
   /* ranks begin these as often as they have partitions and neighbours: no -log_sync */
+  PetscCall(PetscLogEventSetCollective(PC_Spike_Look, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Factor, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Tips, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Sweep, PETSC_FALSE));

@@ -36,29 +36,11 @@ static PetscErrorCode PCSpikeLookGhosts_Private(PC pc, Mat A, PetscMemType memty
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PCSpikeLook_Private - What the entries of the rows of this rank say, in the order of the matrix
-
-  Not Collective
-
-  Input Parameter:
-. A - of type MATSEQAIJ or MATMPIAIJ
-
-  Output Parameter:
-. look - owned by the PC until it looks at another matrix, or at other values
-
-  Note:
-  On a device the entries are looked at there, without sums by distance. Columns of other ranks have their own numbers,
-  not their places in an ordering that may have been chosen before.
-*/
-PetscErrorCode PCSpikeLook_Private(PC pc, Mat A, const SpikeLook **look)
+/* The look at A, or a new one where the last was at another matrix, or other values, or asked for something else */
+static PetscErrorCode PCSpikeLookAt_Private(PC pc, Mat A, const PetscInt within[2], PetscBool weigh)
 {
-  PC_Spike       *s     = (PC_Spike *)pc->data;
-  PCSpikeLook    *l     = &s->look;
-  const PetscInt  N     = A->rmap->N;
-  const PetscBool given = (PetscBool)(s->givenkl != PETSC_DECIDE), weigh = (PetscBool)(s->dropoff > 0.0);
-  const PetscInt  within[2] = {given ? PetscMin(s->givenkl, PetscMax(N - 1, 0)) : PETSC_INT_MAX,
-                              given ? PetscMin(s->givenku, PetscMax(N - 1, 0)) : PETSC_INT_MAX};
+  PC_Spike        *s = (PC_Spike *)pc->data;
+  PCSpikeLook     *l = &s->look;
   PetscObjectId    id;
   PetscObjectState state, pattern;
   PetscMemType     memtype;
@@ -68,7 +50,6 @@ PetscErrorCode PCSpikeLook_Private(PC pc, Mat A, const SpikeLook **look)
   PetscErrorCode   ierr;
 
   PetscFunctionBegin;
-  *look = &l->found;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   PetscCall(MatGetNonzeroState(A, &pattern));
@@ -78,7 +59,7 @@ PetscErrorCode PCSpikeLook_Private(PC pc, Mat A, const SpikeLook **look)
   PetscCall(PCSpikeLookReset_Private(pc));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
   PetscCall(MatGetMemType_Spike(A, &memtype));
-  if (weigh || memtype != s->band.k->memtype || !SpikeLookKernelsFind(memtype)) memtype = PETSC_MEMTYPE_HOST;
+  if (memtype != s->band.k->memtype || !SpikeLookKernelsFind(memtype)) memtype = PETSC_MEMTYPE_HOST;
   l->found.n         = A->rmap->n;
   l->found.within[0] = within[0];
   l->found.within[1] = within[1];
@@ -105,6 +86,35 @@ PetscErrorCode PCSpikeLook_Private(PC pc, Mat A, const SpikeLook **look)
                       ",%" PetscInt_FMT ", at most %" PetscInt_FMT " nonzeros in a row, %" PetscInt_FMT " cuts, %s\n",
                       l->found.entries, l->device ? "device" : "host", l->found.kl, l->found.ku, l->found.maxrow,
                       l->found.ncuts, l->found.weak < 0 ? "no small diagonal entry" : "a small diagonal entry"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PCSpikeLook_Private - What the entries of the rows of this rank say, in the order of the matrix
+
+  Not Collective
+
+  Input Parameter:
+. A - of type MATSEQAIJ or MATMPIAIJ
+
+  Output Parameter:
+. look - owned by the PC until it looks at another matrix, or at other values
+
+  Note:
+  On a device the entries are looked at there. Columns of other ranks have their own numbers, not their places in an
+  ordering that may have been chosen before.
+*/
+PetscErrorCode PCSpikeLook_Private(PC pc, Mat A, const SpikeLook **look)
+{
+  PC_Spike       *s         = (PC_Spike *)pc->data;
+  const PetscInt  most      = PetscMax(A->rmap->N - 1, 0);
+  const PetscBool given     = (PetscBool)(s->givenkl != PETSC_DECIDE);
+  const PetscInt  within[2] = {given ? PetscMin(s->givenkl, most) : PETSC_INT_MAX,
+                              given ? PetscMin(s->givenku, most) : PETSC_INT_MAX};
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeLookAt_Private(pc, A, within, (PetscBool)(s->dropoff > 0.0)));
+  *look = &s->look.found;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,21 +169,25 @@ PetscErrorCode PCSpikeLookFar_Private(PC pc, const SpikeLook *look, PetscInt mos
 
 /*
   Notes whether the look at A, the matrix that is factored, says cuts and samples of the band: it has the order of A,
-  and holds all entries of this rank, or those within the half-bandwidths that the look was given
+  and holds all entries of this rank, or those within the half-bandwidths that the look was given. On a device another
+  look is taken where only that is wrong
 */
 PetscErrorCode PCSpikeLookCovers_Private(PC pc, Mat A)
 {
-  PC_Spike        *s = (PC_Spike *)pc->data;
-  PCSpikeLook     *l = &s->look;
-  PetscObjectId    id;
-  PetscObjectState state;
+  PC_Spike       *s  = (PC_Spike *)pc->data;
+  PCSpikeLook    *l  = &s->look;
+  const PetscInt *in = l->within, band[2] = {s->band.kl, s->band.ku};
+  PetscObjectId   id;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  l->covers = (PetscBool)(l->id == id && l->state == state && !s->newrow && !s->colmap && !s->matching.active &&
-                          !s->cyclic.found &&
-                          ((s->band.kl >= l->found.kl && s->band.ku >= l->found.ku && l->within[0] == PETSC_INT_MAX) ||
-                           (s->band.kl == l->within[0] && s->band.ku == l->within[1])));
+  l->covers = PETSC_FALSE;
+  if (l->id != id || s->newrow || s->colmap || s->matching.active || s->cyclic.found)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  l->covers = (PetscBool)((in[0] == band[0] && in[1] == band[1]) ||
+                          (in[0] == PETSC_INT_MAX && band[0] >= l->found.kl && band[1] >= l->found.ku));
+  if (l->covers || !l->device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeLookAt_Private(pc, A, band, PETSC_FALSE));
+  l->covers = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

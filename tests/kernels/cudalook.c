@@ -18,7 +18,7 @@ int main(int argc, char **argv)
   memory  = SpikeDIAKernelsFind(PETSC_MEMTYPE_CUDA);
   PetscCheck(kernels && memory, PETSC_COMM_SELF, PETSC_ERR_SUP, "This library was built without CUDA");
   GuardStart();
-  PetscCall(TestLooks(small ? 130 : PETSC_INT_MAX, PETSC_FALSE));
+  PetscCall(TestLooks(small ? 130 : PETSC_INT_MAX));
   Report("looks at a matrix on the device");
   PetscCall(TestStrange());
   Report("numbers that are not finite");

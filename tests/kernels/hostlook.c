@@ -18,7 +18,7 @@ int main(int argc, char **argv)
     char text[64];
 
     (void)SpikeISASet((SpikeISA)isa);
-    PetscCall(TestLooks(PETSC_INT_MAX, PETSC_TRUE));
+    PetscCall(TestLooks(PETSC_INT_MAX));
     PetscCall(TestStrange());
     PetscCall(PetscSNPrintf(text, sizeof(text), "looks at a matrix, instruction set %d", isa));
     Report(text);

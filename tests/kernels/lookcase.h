@@ -306,7 +306,7 @@ static void CheckLook(const Matrix *A, const SpikeLook *l, const char name[])
   CheckSamples(A, l, name);
 }
 
-/* A look at the matrix where the backend has its arrays; weigh: on the host only */
+/* A look at the matrix where the backend has its arrays */
 static PetscErrorCode Look(const Matrix *A, const PetscInt within[2], PetscInt nsample, PetscBool weigh,
                            const char name[])
 {
@@ -372,7 +372,7 @@ static void TestNumbers(void)
   }
 }
 
-static PetscErrorCode TestLooks(PetscInt most, PetscBool weighs)
+static PetscErrorCode TestLooks(PetscInt most)
 {
   const PetscInt        sizes[] = {0, 1, 2, 3, 31, 63, 64, 65, 130, 1023, 1025, 5000};
   const PetscInt        open[2] = {PETSC_INT_MAX, PETSC_INT_MAX}, one[2] = {1, 1}, other[2] = {3, 0};
@@ -388,7 +388,7 @@ static PetscErrorCode TestLooks(PetscInt most, PetscBool weighs)
 
         PetscCall(Create(&patterns[p], sizes[s], nparts, &A));
         for (int w = 0; w < 3; w++)
-          for (int weigh = 0; weigh < (weighs ? 2 : 1); weigh++) {
+          for (int weigh = 0; weigh < 2; weigh++) {
             PetscCall(PetscSNPrintf(name, sizeof(name),
                                     "%s, n %" PetscInt_FMT ", pieces %" PetscInt_FMT ", within %d%s", patterns[p].name,
                                     sizes[s], nparts, w, weigh ? ", weighed" : ""));

@@ -24,7 +24,7 @@ typedef struct {
   PetscInt  within[2]; /* entries with -within[0] <= d <= within[1] couple rows: for cuts and samples                */
   PetscReal tiny;      /* a row is weak where |a_ii| < tiny max_j |a_ij|, in the first piece                         */
   PetscInt  nsample;   /* rows k n / nsample, 0 <= k < nsample <= n, are sampled                                     */
-  PetscBool weigh;     /* sums by distance are asked for: of the host alone                                           */
+  PetscBool weigh;     /* sums by distance are asked for                                                              */
 
   /* out: of this rank */
   PetscInt   kl, ku;                  /* the largest -d and d, at least 0                                            */
@@ -37,13 +37,14 @@ typedef struct {
   PetscInt   ncuts;                   /* rows c > 0 without a coupling between rows i < c and j >= c, first piece:   */
   PetscInt  *cut;                     /* [ncuts] ascending                                                           */
   SpikeLookSample *sample;            /* [nsample]                                                                   */
-  PetscReal       *weight;            /* with weigh: [max(kl, ku) + 1] sums of |a_ij| by |d|, row after row          */
+  PetscReal       *weight;            /* with weigh: [max(kl, ku) + 1] sums of |a_ij| by |d|                         */
 } SpikeLook;
 
 typedef struct {
   /*
-    Done on return. Reads each entry once, samples twice. Deterministic; the same on all backends but for the rounding
-    of samples. Arrays are the caller's, SpikeLookReset()
+    Done on return. Reads each entry once, samples and with weigh all of them twice. Deterministic; the same on all
+    backends but for the rounding of samples and of sums by distance, whose order the host has by rows. Arrays are the
+    caller's, SpikeLookReset()
   */
   PetscErrorCode (*look)(SpikeLook *, PetscInt nparts, const SpikeCSR parts[]);
 } SpikeLookKernels;

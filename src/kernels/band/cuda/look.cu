@@ -6,7 +6,8 @@ extern "C" {
 }
 
 #define SPIKE_LOOK_THREADS 256
-#define SPIKE_LOOK_CHUNKS  1024 /* of rows, at most, in the search for cuts */
+#define SPIKE_LOOK_CHUNKS  1024                  /* of rows, at most, in the search for cuts */
+#define SPIKE_LOOK_WEIGHTS ((PetscInt64)1 << 26) /* bytes of the sums of all warps, at most, if that is one warp */
 
 /* Maxima over rows, of numbers that are not negative; weak is n - i */
 enum {
@@ -421,7 +422,90 @@ static PetscErrorCode SpikeLookCuts_Private(SpikeLook *l, PetscInt *lo, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One launch and one wait where no row may begin at a cut */
+/*
+  Sums by signed distance, -kl to ku, of the rows of a warp in their order: weight[warp][kl + d]. Lanes have entries of
+  one row, no two of them at one distance
+*/
+__global__ void __launch_bounds__(SPIKE_LOOK_THREADS)
+  SpikeLookWeigh_Kernel(const __grid_constant__ SpikeLookPlan f, PetscInt kl, PetscInt64 width, PetscInt64 rows,
+                        PetscInt warps, PetscReal *weight)
+{
+  const PetscInt   warp  = (PetscInt)blockIdx.x * (SPIKE_LOOK_THREADS / 32) + threadIdx.x / 32;
+  const int        lane  = threadIdx.x % 32;
+  const PetscInt64 begin = warp * rows, end = begin + rows < f.n ? begin + rows : f.n;
+  PetscReal       *sum = weight + warp * width + kl;
+
+  if (warp >= warps) return;
+  for (PetscInt64 i = begin; i < end; i++) {
+    for (int part = 0; part < f.A.nparts; part++) {
+      const SpikeCSR  &P      = f.A.part[part];
+      const PetscInt64 behind = P.ai[i + 1];
+
+      for (PetscInt64 k = (PetscInt64)P.ai[i] + lane; k < behind; k += 32) {
+        const PetscScalar v = P.aa[k];
+
+        if (v != PetscScalar(0.0)) sum[SpikeFillDistance(P, P.aj[k], NULL, (PetscInt)i)] += PetscAbsScalar(v);
+      }
+    }
+    __syncwarp();
+  }
+}
+
+/* all[d] <- the sums of all warps at the distances d and -d, d = blockIdx.x; in a fixed order */
+__global__ void __launch_bounds__(SPIKE_LOOK_THREADS)
+  SpikeLookWeights_Kernel(PetscInt kl, PetscInt ku, PetscInt64 width, PetscInt warps, const PetscReal *weight,
+                          PetscReal *all)
+{
+  __shared__ PetscReal shared[SPIKE_LOOK_THREADS];
+  const PetscInt       d   = (PetscInt)blockIdx.x;
+  PetscReal            sum = 0.0;
+
+  for (PetscInt w = threadIdx.x; w < warps; w += SPIKE_LOOK_THREADS) {
+    const PetscReal *of = weight + w * width + kl;
+
+    if (d <= ku) sum += of[d];
+    if (d && d <= kl) sum += of[-d];
+  }
+  shared[threadIdx.x] = sum;
+  for (int half = SPIKE_LOOK_THREADS / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) all[d] = shared[0];
+}
+
+/* l->weight, when half-bandwidths are known */
+static PetscErrorCode SpikeLookWeights_Private(SpikeLook *l, const SpikeLookPlan &f, int most, cudaStream_t stream)
+{
+  const PetscInt   K     = PetscMax(l->kl, l->ku);
+  const PetscInt64 width = (PetscInt64)l->kl + l->ku + 1, each = width * (PetscInt64)sizeof(PetscReal);
+  const PetscInt   warps = (PetscInt)PetscMax(1, PetscMin(PetscMin(SPIKE_LOOK_WEIGHTS / each, (PetscInt64)most), l->n));
+  const int        teams = SPIKE_LOOK_THREADS / 32;
+  PetscReal       *room;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((PetscCount)K + 1, &l->weight));
+  PetscCall(SpikeMalloc_CUDA((PetscCount)(warps * width + K + 1), &room));
+  PetscCallCUDA(cudaMemsetAsync(room, 0, (size_t)(warps * each), stream));
+  SpikeLookWeigh_Kernel<<<(unsigned int)((warps + teams - 1) / teams), SPIKE_LOOK_THREADS, 0, stream>>>(f, l->kl, width,
+                                                                                                        ((PetscInt64)
+                                                                                                           l->n +
+                                                                                                         warps - 1) /
+                                                                                                          warps,
+                                                                                                        warps, room);
+  PetscCallCUDA(cudaGetLastError());
+  SpikeLookWeights_Kernel<<<(unsigned int)(K + 1), SPIKE_LOOK_THREADS, 0, stream>>>(l->kl, l->ku, width, warps, room,
+                                                                                    room + warps * width);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(l->weight, room + warps * width, ((size_t)K + 1) * sizeof(PetscReal),
+                                cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpuScalar(((PetscLogDouble)K + 1) * sizeof(PetscReal)));
+  PetscCallCUDA(cudaFree(room));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One launch and one wait where no row may begin at a cut, and no sums by distance are asked for */
 static PetscErrorCode SpikeLookRun_Private(SpikeLook *l, const SpikeLookPlan &f, SpikeLookSeen *seen,
                                            SpikeLookChunk *chunk, cudaStream_t stream)
 {
@@ -453,6 +537,7 @@ static PetscErrorCode SpikeLookRun_Private(SpikeLook *l, const SpikeLookPlan &f,
   l->zeros   = (PetscInt64)found.sum[SPIKE_LOOK_ZEROS];
   l->others  = (PetscInt64)found.sum[SPIKE_LOOK_OTHERS];
   for (int k = 0; k < SPIKE_LOOK_STEPS; k++) l->reach[k] = (PetscInt)found.reach[k];
+  if (l->weigh) PetscCall(SpikeLookWeights_Private(l, f, blocks * (SPIKE_LOOK_THREADS / 32), stream));
   if (found.sum[SPIKE_LOOK_MAYBE]) PetscCall(SpikeLookCuts_Private(l, f.lo, f.hi, chunk, chunks, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -469,7 +554,6 @@ static PetscErrorCode SpikeLook_CUDA(SpikeLook *l, PetscInt nparts, const SpikeC
 
   PetscFunctionBegin;
   PetscCheck(nparts <= 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " pieces of a matrix", nparts);
-  PetscCheck(!l->weigh, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Sums by distance are those of the host");
   l->kl = l->ku = l->maxrow = l->own = l->stored = l->ncuts = 0;
   l->weak                                                   = -1;
   l->entries = l->zeros = l->others = 0;
@@ -477,6 +561,7 @@ static PetscErrorCode SpikeLook_CUDA(SpikeLook *l, PetscInt nparts, const SpikeC
   l->sample                         = NULL;
   l->weight                         = NULL;
   PetscCall(PetscArrayzero(l->reach, SPIKE_LOOK_STEPS));
+  if (!l->n && l->weigh) PetscCall(PetscCalloc1(1, &l->weight));
   if (!l->n) PetscFunctionReturn(PETSC_SUCCESS);
   if (l->nsample) PetscCall(PetscMalloc1(l->nsample, &l->sample));
   PetscCall(SpikeStreamOr(NULL, &stream));
