@@ -14,7 +14,7 @@
 #include "common/petsccheck.h"
 
 PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
-PetscLogEvent PC_Spike_Refine;
+PetscLogEvent PC_Spike_Refine, PC_Spike_Symbolic, PC_Spike_Look;
 PetscLogEvent PC_BlockILU_Symbolic, PC_BlockILU_Factor, PC_BlockILU_Solve;
 
 #if defined(SPIKE_TEST_FAULTS)
@@ -152,6 +152,8 @@ PetscErrorCode PetscSpikeInitializePackage(void)
     PetscCall(MatRegister(MATGRIDSTENCILCUDA, MatCreate_GridStencilCUDA));
 
   /* Log events */
+  PetscCall(PetscLogEventRegister("PCSpikeSymbolic", PC_CLASSID, &PC_Spike_Symbolic));
+  PetscCall(PetscLogEventRegister("PCSpikeLook", PC_CLASSID, &PC_Spike_Look));
   PetscCall(PetscLogEventRegister("PCSpikeFill", PC_CLASSID, &PC_Spike_Fill));
   PetscCall(PetscLogEventRegister("PCSpikeFactor", PC_CLASSID, &PC_Spike_Factor));
   PetscCall(PetscLogEventRegister("PCSpikeTips", PC_CLASSID, &PC_Spike_Tips));
@@ -163,6 +165,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(PetscLogEventRegister("PCBlockILUFactor", PC_CLASSID, &PC_BlockILU_Factor));
   PetscCall(PetscLogEventRegister("PCBlockILUSolve", PC_CLASSID, &PC_BlockILU_Solve));
   /* ranks begin these as often as they have partitions and neighbours: no -log_sync */
+  PetscCall(PetscLogEventSetCollective(PC_Spike_Look, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Factor, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Tips, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Sweep, PETSC_FALSE));

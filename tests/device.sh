@@ -36,7 +36,7 @@ passes()
   } &
 }
 
-kernels="cudasetup cudacholesky cudaapply cudafull cudadiaband cudatridiagonal cudabatch cudarhs cudakrylov"
+kernels="cudasetup cudacholesky cudaapply cudafull cudadiaband cudalook cudatridiagonal cudabatch cudarhs cudakrylov"
 kernels="$kernels cudakrylovbasis cudastencil cudadia cudablock"
 spike="spike_operator spike_change spike_periodic spike_tridiagonal spike_batch spike_matapply"
 for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do

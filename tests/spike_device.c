@@ -91,6 +91,72 @@ static PetscErrorCode TestTransfers(PetscInt local, PCSpikeType type, PetscBool 
 }
 
 /*
+  A first setup leaves values where they are, if no ordering is looked for: much less moves, numbers about partitions
+  and systems, a byte a row of these, and between ranks tips and the numbers of columns. With an ordering the host gets
+  the values, once
+*/
+static PetscErrorCode TestFirst(PetscInt systems, MatOrderingType ordering, PetscReal dropoff, PetscInt width)
+{
+  const SpikeTestBand band = {6000, systems ? 1 : 5, systems ? 1 : 3, 1.2, SPIKE_TEST_RANDOM, 27};
+  Mat                 A;
+  PC                  pc;
+  Vec                 x, y, z;
+  PetscLogDouble      before, after;
+  PetscReal           diff, norm, values = 0.0;
+  PetscBool           device, isauto;
+  MatInfo             matinfo;
+  PCSpikeInfo         info;
+  char                where[96];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "first setup, %" PetscInt_FMT " systems, %s, dropoff %g, width %" PetscInt_FMT, systems,
+                          ordering, (double)dropoff, width));
+  PetscCall(MakePC(&band, 0, &A, &pc));
+  PetscCall(SpikeTestOnDevice(A, &device));
+  for (PetscInt k = 1; k < systems; k++) /* nothing couples rows of two systems */
+    for (PetscInt side = 0; side < 2; side++)
+      PetscCall(MatSetValue(A, k * (band.n / systems) - side, k * (band.n / systems) + side - 1, 0.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PCFactorSetMatOrderingType(pc, ordering));
+  PetscCall(PCSpikeSetDropoff(pc, dropoff));
+  PetscCall(PCSpikeSetBandwidth(pc, width, width));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(SpikeTestSetRandom(x, 28));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatScale(A, 2.0)); /* on a device the values are there alone now */
+  PetscCall(Moved(&before));
+  PetscCall(PCSetUp(pc));
+  PetscCall(Moved(&after));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
+  PetscCall(PetscStrcmp(ordering, "auto", &isauto));
+  if (device && !isauto) values = matinfo.nz_used * sizeof(PetscScalar) + band.n * sizeof(PetscInt);
+  PetscCall(SpikeTestSmall((PetscReal)(after - before), values + 0.5 * matinfo.nz_used * sizeof(PetscScalar),
+                           "bytes moved by a first setup", where));
+  if (systems)
+    PetscCall(
+      SpikeTestSmall(PetscAbsReal((PetscReal)info.systems - systems), 0.0, "systems that were not found", where));
+  /* M x = y: x is of half of A */
+  PetscCall(VecDuplicate(x, &z));
+  PetscCall(PCApply(pc, y, z));
+  PetscCall(VecCopy(z, y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecAXPY(y, -0.5, x));
+  PetscCall(VecNorm(y, NORM_INFINITY, &diff));
+  PetscCall(VecNorm(x, NORM_INFINITY, &norm));
+  if (dropoff > 0.0 || width != PETSC_DECIDE)
+    PetscCall(SpikeTestCheck((PetscBool)(info.kl < band.kl), "%s: half-bandwidth %" PetscInt_FMT, where, info.kl));
+  else PetscCall(SpikeTestSmall(diff, 1e6 * PETSC_MACHINE_EPSILON * norm, "error of a solve", where));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   Vectors on the host with factors on the device, one, the other or both: the same numbers, and each such vector is
   moved once
 */
@@ -287,6 +353,16 @@ int main(int argc, char **argv)
   if (!big) {
     PetscCall(TestTransfers(4, PC_SPIKE_BLOCK, PETSC_FALSE));
     if (size == 1) PetscCall(TestTransfers(3, PC_SPIKE_TRUNCATED, PETSC_TRUE));
+    PetscCall(TestFirst(0, "auto", 0.0, PETSC_DECIDE));
+    PetscCall(TestFirst(0, "auto", 0.1, PETSC_DECIDE));
+    PetscCall(TestFirst(0, "auto", 0.0, 1));
+    PetscCall(TestFirst(0, "auto", 0.0, 2));
+    if (size == 1) {
+      PetscCall(TestFirst(1, "auto", 0.0, PETSC_DECIDE));
+      PetscCall(TestFirst(3, "auto", 0.0, PETSC_DECIDE));
+      PetscCall(TestFirst(1000, "auto", 0.0, PETSC_DECIDE));
+      PetscCall(TestFirst(0, MATORDERINGRCM, 0.0, PETSC_DECIDE));
+    }
     PetscCall(TestMixedVectors());
     PetscCall(TestBinding());
     PetscCall(TestDefaults());

@@ -2,6 +2,7 @@
 /* backend.c: the only list of backends */
 #include "kernels/dia/dia.h"
 #include "kernels/band/border.h"
+#include "kernels/band/look.h"
 #include "kernels/krylov/rhs.h"
 #include "kernels/block/block.h"
 #include "kernels/stencil/stencil.h"
@@ -22,6 +23,11 @@ const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
 const SpikeSplitKernels *SpikeSplitKernelsFind(PetscMemType memtype)
 {
   return SpikeTable(memtype, SpikeSplitKernels);
+}
+
+const SpikeLookKernels *SpikeLookKernelsFind(PetscMemType memtype)
+{
+  return SpikeTable(memtype, SpikeLookKernels);
 }
 
 const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType memtype)

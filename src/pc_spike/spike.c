@@ -108,8 +108,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   -ksp_monitor_true_residual shows both norms.
 
   PCSPIKE works where the matrix is: on the GPU with `MATAIJCUSPARSE` or `MATDIACUDA`, with many partitions by default
-  where the rows of the matrix make spikes fall, and nothing is copied to the host after the first setup; vectors in the
-  other place are copied, and -log_view shows it. Bands of half-bandwidths above 512, on GPUs with less shared memory
+  where the rows of the matrix make spikes fall, and nothing is copied to the host after the first setup. That one
+  copies the values where an ordering, a matching or a border may be needed, which -info says: whether one is needed the
+  GPU finds out from the entries where they are. Vectors in the other place are copied, and
+  -log_view shows it. Bands of half-bandwidths above 512, on GPUs with less shared memory
   than an H100's above 320 or 160, are factored and solved on the host; -ksp_view says so. `PCMatApply()`, and with it
   `KSPMatSolve()`, reads the factors once for 8 columns on a GPU, and adds up in another order than `PCApply()`: the
   results are the same to rounding.

@@ -358,27 +358,39 @@ PetscErrorCode PCSpikePlaces_Private(PC pc, Mat A)
   are left alone. Periodic tridiagonal systems are looked for before, where the natural ordering may be taken and the
   bandwidth is open: corners do not widen the band then.
 */
-PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
+PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A)
 {
   PC_Spike *s       = (PC_Spike *)pc->data;
   PetscInt  full[2] = {0, 0}, kept[2] = {0, 0}, maxrow = 0, within[2] = {0, 0};
-  PetscInt  least = 0;
+  PetscInt  least = 0, nparts = 0;
   PetscBool zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->givenkl != PETSC_DECIDE),
-            periodic = PETSC_FALSE, order = PETSC_FALSE, ranks = PETSC_FALSE;
-  PetscMPIInt size;
+            periodic = PETSC_FALSE, order = PETSC_FALSE, ranks = PETSC_FALSE, rotates, orders, others;
+  PetscMPIInt      size;
+  SpikeCSR         parts[2];
+  const SpikeLook *look;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
-  PetscCall(PCSpikeMeasureBand_Private(pc, A->rmap->n, nparts, parts, NULL, full, kept, &maxrow, &zeros));
+  PetscCall(PCSpikeLook_Private(pc, A, &look));
+  PetscCall(PCSpikeLookBand_Private(pc, look, full, kept, &maxrow, &zeros));
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
   /* rows of periodic tridiagonal systems have three entries */
-  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && maxrow <= 3 && s->band.k->periodic && s->limit > 0 &&
-      !s->matching.B)
-    PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
+  rotates = (PetscBool)(!given && (isauto || natural) && kept[0] + kept[1] > 2 && maxrow <= 3 && s->band.k->periodic &&
+                        s->limit > 0 && !s->matching.B);
+  orders  = (PetscBool)(size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow)));
+  others  = (PetscBool)(size > 1 && A->rmap->N && !natural);
+  if (others) PetscCall(PCSpikeOrderRanksMay_Private(pc, A, isauto, look->own, kept, &others));
+  if (rotates || orders || others || s->lines.active || PCSpikeCuts_Private(s, kept)) {
+    if (s->look.device)
+      PetscCall(PetscInfo(pc, "The host looks at the entries too, which are copied where it has not all of them: what "
+                              "the device has found does not settle the ordering\n"));
+    PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  }
+  if (rotates) PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
   if (s->lines.active) PetscCall(PCSpikeLinesOrder_Private(pc, A, size, &parts[0]));
   else if (periodic) kept[0] = kept[1] = 1;
-  else if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
+  else if (orders) {
     const PetscInt K = PetscMax(kept[0], kept[1]);
 
     least = maxrow / 2;
@@ -386,10 +398,9 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
     order = (PetscBool)(!isauto || s->dropoff > 0.0 || least < PCSpikeEnoughBand_Private(K));
   }
   if (order) PetscCall(SpikeOrderBest_Private(pc, A, isauto, zeros, nparts, parts, kept));
-  s->drops = PETSC_FALSE;
+  s->drops = s->traded = PETSC_FALSE;
   if (s->lines.active) ranks = (PetscBool)(size > 1);
-  else if (size > 1 && !periodic && A->rmap->N && !natural)
-    PetscCall(PCSpikeOrderRanks_Private(pc, A, isauto, zeros, nparts, parts, kept, &ranks));
+  else if (others && !periodic) PetscCall(PCSpikeOrderRanks_Private(pc, A, isauto, zeros, nparts, parts, kept, &ranks));
   s->apart = (PetscBool)(ranks && !s->lines.active); /* that drops more than what couples ranks */
   if (PCSpikeCuts_Private(s, kept)) {
     SpikeCSR  ordered[2] = {parts[0], parts[nparts - 1]};
@@ -401,6 +412,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
     within[0] = scan.kl;
     within[1] = scan.ku;
   }
+  if (nparts) PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   PetscCall(PCSpikeFitBand_Private(pc, within, kept));
   s->info.reordered = (PetscBool)(s->newrow || ranks);
   s->info.kl = s->band.kl = kept[0];
@@ -435,14 +447,13 @@ PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStats *st, 
 */
 PetscErrorCode PCSpikeMeasureNatural_Private(PC pc)
 {
-  PC_Spike       *s    = (PC_Spike *)pc->data;
-  Mat             A    = s->aij ? s->aij : pc->pmat;
-  const SpikeDIA *dia  = NULL;
-  SpikeScan       scan = {PETSC_INT_MAX, 0.0, 0, 0, 0, 0, NULL};
-  SpikeCSR        parts[2];
-  PetscReal      *weight;
-  PetscInt        nparts, full[4];
-  PetscBool       aij;
+  PC_Spike        *s   = (PC_Spike *)pc->data;
+  Mat              A   = s->aij ? s->aij : pc->pmat;
+  const SpikeDIA  *dia = NULL;
+  const SpikeLook *look;
+  PetscReal       *weight;
+  PetscInt         full[4];
+  PetscBool        aij;
 
   PetscFunctionBegin;
   if (s->natural || !s->built || !A->assembled) PetscFunctionReturn(PETSC_SUCCESS);
@@ -455,12 +466,10 @@ PetscErrorCode PCSpikeMeasureNatural_Private(PC pc)
   } else {
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     if (!aij) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
-    if (nparts == 2) PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, NULL, &parts[1].colmap));
-    PCSpikeScan_Private(A->rmap->n, nparts, parts, NULL, &scan);
-    PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
-    full[0] = scan.kl;
-    full[1] = scan.ku;
+    PetscCall(PCSpikeLook_Private(pc, A, &look));
+    full[0] = look->kl;
+    full[1] = look->ku;
+    PetscCall(PCSpikeLookReset_Private(pc));
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, full, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
   }
   s->info.natural_kl = full[0];
@@ -480,35 +489,36 @@ PetscInt PCSpikeOriginalRow_Private(const PC_Spike *s, Mat A, PetscInt row)
   return i + A->rmap->rstart;
 }
 
-/*
-  Of row i of the band, r of the pieces: on each side of the diagonal the root of the sum of squares and the magnitude
-  of the sum, over the magnitude of the diagonal entry
-*/
-static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt i, PetscInt r, PetscInt nparts, const SpikeCSR parts[],
-                                  PetscReal square[2], PetscReal sum[2])
+/* Row i of the band, r of the pieces */
+static void SpikeSample_Private(const PC_Spike *s, PetscInt i, PetscInt r, PetscInt nparts, const SpikeCSR parts[],
+                                SpikeLookSample *sample)
 {
-  PetscScalar a[2] = {0.0, 0.0};
-  PetscReal   diag = 0.0;
+  PetscScalar sum[2] = {0.0, 0.0};
 
-  square[0] = square[1] = 0.0;
+  sample->square[0] = sample->square[1] = sample->diagonal = 0.0;
   for (PetscInt p = 0; p < nparts; p++) {
     const SpikeCSR *A = &parts[p];
 
     for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
       const PetscInt col = SpikeCSRColumn(A, k), d = (s->newrow && !A->colmap ? s->newrow[col] : col) - i;
 
-      if (d == 0) diag = PetscAbsScalar(A->aa[k]);
-      else if (d >= -s->band.kl && d <= s->band.ku) {
-        square[d > 0] += PetscRealPart(A->aa[k] * PetscConj(A->aa[k]));
-        a[d > 0] += A->aa[k];
-      }
+      if (d >= -s->band.kl && d <= s->band.ku) SpikeLookAdd(sample, sum, d, A->aa[k]);
     }
   }
+  for (int side = 0; side < 2; side++) sample->sum[side] = PetscAbsScalar(sum[side]);
+}
+
+/*
+  Of a row: on each side of the diagonal the root of the sum of squares and the magnitude of the sum, over the magnitude
+  of the diagonal entry
+*/
+static PetscBool SpikeRow_Private(const SpikeLookSample *row, PetscReal square[2], PetscReal sum[2])
+{
   for (int side = 0; side < 2; side++) {
-    square[side] = PetscSqrtReal(square[side]) / diag;
-    sum[side]    = PetscAbsScalar(a[side]) / diag;
+    square[side] = PetscSqrtReal(row->square[side]) / row->diagonal;
+    sum[side]    = row->sum[side] / row->diagonal;
   }
-  return (PetscBool)(diag > 0.0 && !PetscIsInfOrNanReal(square[0] + square[1] + sum[0] + sum[1]));
+  return (PetscBool)(row->diagonal > 0.0 && !PetscIsInfOrNanReal(square[0] + square[1] + sum[0] + sum[1]));
 }
 
 /*
@@ -518,7 +528,7 @@ static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt i, PetscInt r, Pet
   the root of the sum of their squares, entries that add up as their sum. Where the roots alone leave nothing that
   falls, in more than one row of 16, nothing is known: spikes of such matrices may fall or grow. Where only the sums do,
   it is a diffusion, whose slowest mode falls by pi over K lines of K unknowns; 1 stands for that, as sums are only
-  nearly so. sampled: the pieces have these rows alone.
+  nearly so. sampled: the pieces have these rows alone; nparts 0: a look has sampled them.
 */
 PetscErrorCode PCSpikeExpectFalloff_Private(PC pc, PetscInt n, PetscBool sampled, PetscInt nparts,
                                             const SpikeCSR parts[])
@@ -531,11 +541,12 @@ PetscErrorCode PCSpikeExpectFalloff_Private(PC pc, PetscInt n, PetscBool sampled
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < rows; k++) {
-    const PetscInt r = (PetscInt)((PetscInt64)k * n / rows);
-    PetscReal      square[2], sum[2], root, l, u;
+    const PetscInt  r = (PetscInt)((PetscInt64)k * n / rows);
+    SpikeLookSample row;
+    PetscReal       square[2], sum[2], root, l, u;
 
-    if (!SpikeRow_Private(s, s->newrow ? s->newrow[r] : r, sampled ? k : r, nparts, parts, square, sum) ||
-        4 * square[0] * square[1] >= 1)
+    if (nparts) SpikeSample_Private(s, s->newrow ? s->newrow[r] : r, sampled ? k : r, nparts, parts, &row);
+    if (!SpikeRow_Private(nparts ? &row : &s->look.found.sample[k], square, sum) || 4 * square[0] * square[1] >= 1)
       unknown++;
     else {
       l    = PetscMax(square[0], sum[0]);

@@ -188,7 +188,8 @@ PetscErrorCode PCSpikeBatchFind_Private(PC pc, PetscBool alone, PetscInt nparts,
       PetscCall(PCSpikeCutsFind_Private(pc, nparts, parts, dia));
       PetscCall(SpikeBatchSystems_Private(pc));
     }
-    if (!alone && !b->alone && nparts) crosses = SpikeBatchCrossesCSR_Private(s, nparts, parts);
+    if (!alone && !b->alone && s->look.covers) crosses = (PetscBool)(s->look.found.others > 0);
+    else if (!alone && !b->alone && nparts) crosses = SpikeBatchCrossesCSR_Private(s, nparts, parts);
     else if (!alone && !b->alone) PetscCall(SpikeBatchCrossesDIA_Private(pc, dia, &crosses));
     if (s->batch.type == PC_SPIKE_BATCH_AUTO && b->n) {
       SpikeBatch t = {0};

@@ -45,46 +45,6 @@ PetscErrorCode PCSpikeBorderHolds_Private(PC pc, PetscInt K, PetscInt m, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nonzeros of the fullest row of this rank */
-static PetscInt SpikeFullest_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[])
-{
-  PetscInt most = 0;
-
-  for (PetscInt i = 0; i < n; i++) {
-    PetscInt count = 0, stored = 0;
-
-    for (PetscInt p = 0; p < nparts; p++) stored += parts[p].ai[i + 1] - parts[p].ai[i];
-    if (stored <= most) continue;
-    for (PetscInt p = 0; p < nparts; p++)
-      for (PetscInt k = parts[p].ai[i]; k < parts[p].ai[i + 1]; k++) count += parts[p].aa[k] != (PetscScalar)0.0;
-    most = PetscMax(most, count);
-  }
-  return most;
-}
-
-/* Half-bandwidths of the natural order and the entries of the fullest row, with stored zeros, of this rank */
-static void SpikeNatural_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[], PetscInt full[2],
-                                 PetscInt *maxrow)
-{
-  full[0] = full[1] = *maxrow = 0;
-  for (PetscInt i = 0; i < n; i++) {
-    PetscInt stored = 0;
-
-    for (PetscInt p = 0; p < nparts; p++) {
-      const SpikeCSR *A     = &parts[p];
-      PetscInt        first = A->ai[i], last = A->ai[i + 1] - 1;
-
-      stored += last - first + 1;
-      while (first <= last && A->aa[first] == (PetscScalar)0.0) first++;
-      while (last >= first && A->aa[last] == (PetscScalar)0.0) last--;
-      if (first > last) continue;
-      full[0] = PetscMax(full[0], i - SpikeCSRColumn(A, first));
-      full[1] = PetscMax(full[1], SpikeCSRColumn(A, last) - i);
-    }
-    *maxrow = PetscMax(*maxrow, stored);
-  }
-}
-
 /*
   Rows or columns with many more entries than the average, whatever the order: such a row alone makes any band half as
   wide as it has entries. *best: as many of them as gain most by that bound
@@ -194,16 +154,20 @@ static PetscErrorCode PCSpikeBorderLook_Private(PC pc, Mat P, PetscInt most, Spi
   const PCSpikeBorder *d     = &((PC_Spike *)pc->data)->border;
   MPI_Comm             comm  = PetscObjectComm((PetscObject)pc);
   const PetscReal      bound = (PetscReal)SPIKE_BORDER_GAIN * 2 * SPIKE_BORDER_USES * (PetscReal)P->rmap->N;
-  const PetscInt       n     = P->rmap->n;
-  PetscInt             nparts, max[3];
+  PetscInt             nparts, max[4];
   PetscInt64           entries;
+  const SpikeLook     *look;
   SpikeCSR             parts[2];
+  PetscBool            may = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PCSpikeGetCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
-  SpikeNatural_Private(n, nparts, parts, max, &max[2]);
-  entries = (PetscInt64)parts[0].ai[n] + (nparts > 1 ? parts[1].ai[n] : 0);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 3, MPIU_INT, MPI_MAX, comm));
+  PetscCall(PCSpikeLook_Private(pc, P, &look));
+  max[0]  = look->kl;
+  max[1]  = look->ku;
+  max[2]  = look->stored;
+  max[3]  = look->maxrow;
+  entries = look->entries;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 4, MPIU_INT, MPI_MAX, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &entries, 1, MPIU_INT64, MPI_SUM, comm));
   full[0]    = max[0];
   full[1]    = max[1];
@@ -211,12 +175,13 @@ static PetscErrorCode PCSpikeBorderLook_Private(PC pc, Mat P, PetscInt most, Spi
   *mean      = (PetscInt)(entries / P->rmap->N);
   best->m    = -1;
   best->cost = PETSC_MAX_REAL;
-  if (!d->nkept) PetscCall(PCSpikeBorderFar_Private(pc, P, nparts, parts, most, full, best));
-  if (best->cost < bound * *maxrow) {
-    *maxrow = SpikeFullest_Private(n, nparts, parts);
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, maxrow, 1, MPIU_INT, MPI_MAX, comm));
+  if (!d->nkept && PetscMax(full[0], full[1]) > 1) PetscCall(PCSpikeLookFar_Private(pc, look, most, full, &may));
+  if (may) {
+    PetscCall(PCSpikeGetCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
+    PetscCall(PCSpikeBorderFar_Private(pc, P, nparts, parts, most, full, best));
+    PetscCall(PCSpikeRestoreCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
   }
-  PetscCall(PCSpikeRestoreCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
+  if (best->cost < bound * *maxrow) *maxrow = max[3];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -223,13 +223,6 @@ static PetscErrorCode SpikeCoverGathered_Private(const SpikeRows *r, const Spike
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Half-bandwidths that are tried: 0, 1, 2, 3, 4, 6, 8, 12, 16, ... */
-static PetscInt SpikeCoverStep_Private(PetscInt step)
-{
-  if (step < 2) return step;
-  return (PetscInt)PetscMin((PetscInt64)(step % 2 ? 3 : 2) << ((step - 2) / 2), PETSC_INT_MAX);
-}
-
 static PetscErrorCode SpikeRowsGet_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[], SpikeRows *r)
 {
   Mat Ao;
@@ -252,15 +245,16 @@ static PetscErrorCode SpikeRowsGet_Private(PC pc, Mat A, PetscInt nparts, const 
 
 /*
   The cheapest border of the natural order, whose half-bandwidths are full: *best, with the cost that it has at most; on
-  several ranks of those that their rows can hold. The first half-bandwidth for which there may be one is found by
-  bisection. Collective
+  several ranks of those that their rows can hold. Half-bandwidths that are tried are SpikeLookStep(); the first one for
+  which there may be a border is found by bisection. Collective
 */
 PetscErrorCode PCSpikeBorderFar_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[], PetscInt most,
                                         const PetscInt full[2], SpikeCover *best)
 {
   const PetscInt K  = PetscMax(full[0], full[1]);
   PCSpikeBorder *d  = &((PC_Spike *)pc->data)->border;
-  PetscInt       lo = 0, hi = 0, stamp = 0, gathered = 0, limit = 2 * most * most;
+  int            lo = 0, hi = 0;
+  PetscInt       stamp = 0, gathered = 0, limit = 2 * most * most;
   PetscBool      few, holds;
   SpikeCover     c;
   SpikeRows      r;
@@ -270,23 +264,23 @@ PetscErrorCode PCSpikeBorderFar_Private(PC pc, Mat A, PetscInt nparts, const Spi
   best->cost = PETSC_MAX_REAL;
   if (K < 2) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeRowsGet_Private(pc, A, nparts, parts, &r));
-  while (SpikeCoverStep_Private(hi) < K) hi++;
+  while (SpikeLookStep(hi) < K) hi++;
   PetscCall(PetscMalloc3((PetscCount)r.n + r.nghost, &d->degree, (r.size > 1 ? 2 : 1) * limit, &d->edge, 4 * limit,
                          &d->vertex));
   PetscCall(PetscArrayzero(d->degree, (PetscCount)r.n + r.nghost));
-  for (const PetscInt last = hi; lo < hi;) {
-    const PetscInt mid = (lo + hi) / 2;
+  for (const int last = hi; lo < hi;) {
+    const int mid = (lo + hi) / 2;
 
     few = PETSC_TRUE;
-    if (mid != last) PetscCall(SpikeFarFew_Private(&r, SpikeCoverStep_Private(mid), most, d->degree, ++stamp, &few));
+    if (mid != last) PetscCall(SpikeFarFew_Private(&r, SpikeLookStep(mid), most, d->degree, ++stamp, &few));
     if (few) hi = mid;
     else lo = mid + 1;
   }
-  if (r.size > 1 && SpikeCoverStep_Private(lo) < K) {
+  if (r.size > 1 && SpikeLookStep(lo) < K) {
     PetscCall(PetscSFCreate(r.comm, &d->sf));
     PetscCall(PetscSFSetGraphLayout(d->sf, A->cmap, r.nghost, NULL, PETSC_USE_POINTER, r.garray));
   }
-  for (PetscInt t; (t = SpikeCoverStep_Private(lo)) < K; lo++) {
+  for (PetscInt t; (t = SpikeLookStep(lo)) < K; lo++) {
     const PetscInt kl = PetscMin(t, full[0]), ku = PetscMin(t, full[1]);
 
     if (SpikeBorderCost_Private(r.N, kl, ku, 1, 1) >= best->cost) break; /* larger ones cost more */

@@ -122,7 +122,10 @@ static PetscErrorCode SpikeReachDIA_Private(PC pc, const SpikeDIA *dia)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of this rank that begin at cuts: s->cuts.row, looked for once in a setup from scratch */
+/*
+  The rows of this rank that begin at cuts: s->cuts.row, looked for once in a setup from scratch, where the look at the
+  matrix has not found them
+*/
 PetscErrorCode PCSpikeCutsFind_Private(PC pc, PetscInt nparts, const SpikeCSR parts[], const SpikeDIA *dia)
 {
   PC_Spike      *s = (PC_Spike *)pc->data;
@@ -130,6 +133,13 @@ PetscErrorCode PCSpikeCutsFind_Private(PC pc, PetscInt nparts, const SpikeCSR pa
 
   PetscFunctionBegin;
   if (s->cuts.known) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->look.covers) {
+    s->cuts.count = s->look.found.ncuts;
+    PetscCall(PetscMalloc1(PetscMax(s->cuts.count, 1), &s->cuts.row));
+    PetscCall(PetscArraycpy(s->cuts.row, s->look.found.cut, s->cuts.count));
+    s->cuts.known = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscMalloc1(n, &s->cuts.reach));
   for (PetscInt i = 0; i < n; i++) s->cuts.reach[i] = i;
   if (nparts) SpikeReachCSR_Private(s, nparts, parts);

@@ -5,6 +5,7 @@
 #include <petsc/private/matimpl.h>
 #include "kernels/band/band.h"
 #include "common/matcsr.h"
+#include "kernels/band/look.h"
 #include "kernels/band/periodic.h"
 #include "pc_factored/factored.h"
 #include "common/enqueue.h"
@@ -18,7 +19,7 @@
 #define SPIKE_SAMPLED_ROWS    1024
 
 PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced,
-  PC_Spike_Correct, PC_Spike_Refine;
+  PC_Spike_Correct, PC_Spike_Refine, PC_Spike_Symbolic, PC_Spike_Look;
 
 PETSC_INTERN const char *const PetscSpikePrecisionNames[]; /* as views and failures say them */
 
@@ -122,6 +123,18 @@ typedef struct {
   PetscReal *weight; /* with weight != NULL: [kmax + 1] sums of |a_ij| by |i - j| */
 } SpikeScan;
 
+/* What a look at a matrix has found, as long as it is that matrix with these values: spikelook.c */
+typedef struct {
+  PetscObjectId    id; /* of the matrix; 0: nothing is known */
+  PetscObjectState state, pattern;
+  PetscInt         within[2];
+  PetscBool        weigh;
+  PetscBool        device; /* where it was */
+  /* it says cuts and samples of the band that was chosen, which has all entries in their order */
+  PetscBool covers;
+  SpikeLook found;
+} PCSpikeLook;
+
 /* Work space of orderings: spikeordering.c */
 typedef struct {
   PetscInt    *ti, *tj, *si, *sj, *i, *j; /* A^T, A, and both together */
@@ -190,6 +203,7 @@ typedef struct {
   PCSpikeInfo info;    /* of this rank; reduced on request */
   PetscBool   natural; /* the natural half-bandwidths in info are those of the present values */
 
+  PCSpikeLook       look;
   SpikeCuts         cuts;
   SpikeGraph        graph;
   PetscInt         *tried; /* the best ordering so far, while others are tried */
@@ -295,7 +309,7 @@ PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject, SpikeEnqueue
 /* spikeband.c: the matrix as pieces in CSR, ordering and half-bandwidths */
 PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeRestoreCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
-PETSC_INTERN PetscErrorCode PCSpikeChooseBand_Private(PC, Mat, PetscInt, const SpikeCSR[]);
+PETSC_INTERN PetscErrorCode PCSpikeChooseBand_Private(PC, Mat);
 PETSC_INTERN PetscErrorCode PCSpikeCheckBand_Private(PC, PetscMPIInt *, PetscBool *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeFitBand_Private(PC, PetscInt[2], PetscInt[2]);
 PETSC_INTERN PetscErrorCode PCSpikeDropOff_Private(PC, PetscReal[], PetscInt[2]);
@@ -315,6 +329,15 @@ PETSC_INTERN PetscErrorCode PCSpikeMeasureNatural_Private(PC);
 PETSC_INTERN PetscInt       PCSpikeOriginalRow_Private(const PC_Spike *, Mat, PetscInt);
 PETSC_INTERN PetscBool      PCSpikeBandHolds_Private(const PC_Spike *, const SpikeFillStats *, PetscBool);
 
+/* spikelook.c: one pass over the entries, for all who choose */
+#define SPIKE_MATCHING_TINY ((PetscReal)1e-3) /* of the largest entry of its row: diagonal entries ask for a matching */
+PETSC_INTERN PetscErrorCode PCSpikeLook_Private(PC, Mat, const SpikeLook **);
+PETSC_INTERN PetscErrorCode PCSpikeLookBand_Private(PC, const SpikeLook *, PetscInt[2], PetscInt[2], PetscInt *,
+                                                    PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeLookFar_Private(PC, const SpikeLook *, PetscInt, const PetscInt[2], PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeLookCovers_Private(PC, Mat);
+PETSC_INTERN PetscErrorCode PCSpikeLookReset_Private(PC);
+
 /* spikeordering.c: PETSc's orderings */
 #define SPIKE_ORDERING_EXTERNAL \
   "Ordering %s leaves the choice to another package and gives no permutation: use " \
@@ -324,6 +347,7 @@ PETSC_INTERN PetscErrorCode PCSpikeOrderLevels_Private(PC, PetscInt, const Spike
 PETSC_INTERN PetscErrorCode PCSpikeGraphReset_Private(PC);
 
 /* spikeorderranks.c: each rank orders its own rows */
+PETSC_INTERN PetscErrorCode PCSpikeOrderRanksMay_Private(PC, Mat, PetscBool, PetscInt, const PetscInt[2], PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeOrderRanks_Private(PC, Mat, PetscBool, PetscBool, PetscInt, const SpikeCSR[],
                                                       PetscInt[2], PetscBool *);
 

@@ -14,8 +14,7 @@
   places, and the host scales values on their way to the band; for a device it scales them before.
 */
 
-#define SPIKE_MATCHING_TINY  1e-3 /* of the largest entry of its row: the diagonal entries that ask for a matching */
-#define SPIKE_MATCHING_WIDER 4    /* a band that becomes so many times as wide is not worth it */
+#define SPIKE_MATCHING_WIDER 4 /* a band that becomes so many times as wide is not worth it */
 
 PetscErrorCode PCSpikeMatchingReset_Private(PC pc)
 {
@@ -57,27 +56,21 @@ static PetscErrorCode PCSpikeMatchingMay_Private(PC pc, PetscBool *may, PetscBoo
 }
 
 /*
-  Whether some diagonal entry is missing or small beside others of its row in the diagonal block, on any rank, or pivots
-  were
+  Whether some diagonal entry of A is missing or small beside others of its row in the diagonal block, on any rank, or
+  pivots were
 */
-static PetscErrorCode PCSpikeMatchingWanted_Private(PC pc, PetscInt n, const SpikeCSR *A, PetscBool *wanted)
+static PetscErrorCode PCSpikeMatchingWanted_Private(PC pc, Mat A, PetscBool *wanted)
 {
-  const PC_Spike *s   = (const PC_Spike *)pc->data;
-  PetscBool       may = PETSC_FALSE;
+  const PC_Spike  *s   = (const PC_Spike *)pc->data;
+  PetscBool        may = PETSC_FALSE;
+  const SpikeLook *look;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeMatchingMay_Private(pc, &may, wanted));
   if (may && s->matching.wanted != PETSC_BOOL3_UNKNOWN) *wanted = PetscBool3ToBool(s->matching.wanted);
-  for (PetscInt i = 0; i < n && may && s->matching.wanted == PETSC_BOOL3_UNKNOWN && !*wanted; i++) {
-    PetscReal diag = 0.0, most = 0.0;
-
-    for (PetscInt k = A->ai[i]; k < A->ai[i + 1]; k++) {
-      const PetscReal a = PetscAbsScalar(A->aa[k]);
-
-      if (A->aj[k] == i) diag = a;
-      most = PetscMax(most, a);
-    }
-    *wanted = (PetscBool)(diag < (PetscReal)SPIKE_MATCHING_TINY * most);
+  else if (may && !*wanted) {
+    PetscCall(PCSpikeLook_Private(pc, A, &look));
+    *wanted = (PetscBool)(look->weak >= 0);
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, wanted, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -279,19 +272,6 @@ static PetscErrorCode PCSpikeMatchingUnchoose_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSpikeMatchingBand_Private(PC pc, Mat A, PetscBool *wanted)
-{
-  SpikeCSR parts[2];
-  PetscInt nparts;
-
-  PetscFunctionBegin;
-  PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
-  PetscCall(PCSpikeChooseBand_Private(pc, A, nparts, parts));
-  if (wanted) PetscCall(PCSpikeMatchingWanted_Private(pc, A->rmap->n, &parts[0], wanted));
-  PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   PCSpikeMatchingChooseBand_Private - Half-bandwidths and ordering of a matrix, after a matching where its diagonal asks
   for one
@@ -307,7 +287,8 @@ PetscErrorCode PCSpikeMatchingChooseBand_Private(PC pc, Mat *A)
   PetscBool        wanted;
 
   PetscFunctionBegin;
-  PetscCall(PCSpikeMatchingBand_Private(pc, *A, &wanted));
+  PetscCall(PCSpikeChooseBand_Private(pc, *A));
+  PetscCall(PCSpikeMatchingWanted_Private(pc, *A, &wanted));
   if (!wanted) PetscFunctionReturn(PETSC_SUCCESS);
   before     = PetscMax(s->band.kl, s->band.ku);
   natural[0] = s->info.natural_kl;
@@ -315,7 +296,7 @@ PetscErrorCode PCSpikeMatchingChooseBand_Private(PC pc, Mat *A)
   PetscCall(PCSpikeMatchingMake_Private(pc, *A));
   if (m->B) {
     PetscCall(PCSpikeMatchingUnchoose_Private(pc));
-    PetscCall(PCSpikeMatchingBand_Private(pc, m->B, NULL));
+    PetscCall(PCSpikeChooseBand_Private(pc, m->B));
     s->info.natural_kl = natural[0];
     s->info.natural_ku = natural[1];
   }
@@ -324,7 +305,7 @@ PetscErrorCode PCSpikeMatchingChooseBand_Private(PC pc, Mat *A)
     PetscCall(PetscInfo(pc, "Large entries on the diagonal would widen the band: rows and columns stay as they are\n"));
     PetscCall(PCSpikeMatchingUnchoose_Private(pc));
     PetscCall(MatDestroy(&m->B));
-    PetscCall(PCSpikeMatchingBand_Private(pc, *A, NULL));
+    PetscCall(PCSpikeChooseBand_Private(pc, *A));
   }
   if (!m->B) {
     PetscCall(PetscFree3(m->col, m->r, m->c));

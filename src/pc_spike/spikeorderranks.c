@@ -43,28 +43,6 @@ static PetscBool SpikeRanksBetter_Private(PC_Spike *s, PetscInt shortest, const 
   return PETSC_TRUE;
 }
 
-/*
-  Whether `auto` looks at orderings of several ranks: where the natural band is cut, or wider than a rank has rows, or
-  where the bound for all orderings of the ranks' own entries is below two thirds of it; collective
-*/
-static PetscErrorCode SpikeRanksLook_Private(PC pc, Mat A, PetscInt shortest, const SpikeCSR *own,
-                                             const PetscInt kept[2], PetscBool *look)
-{
-  PC_Spike      *s = (PC_Spike *)pc->data;
-  const PetscInt n = A->rmap->n, K = PetscMax(kept[0], kept[1]);
-  PetscInt       least = 0, most;
-
-  PetscFunctionBegin;
-  *look = PCSpikeCuts_Private(s, kept);
-  if (*look || s->givenkl != PETSC_DECIDE || K < 2) PetscFunctionReturn(PETSC_SUCCESS);
-  if (K > shortest && s->type != PC_SPIKE_BLOCK) *look = PETSC_TRUE;
-  if (*look) PetscFunctionReturn(PETSC_SUCCESS);
-  if (n) PetscCall(PCSpikeLeastBand_Private(n, K, 1, own, &least));
-  PetscCallMPI(MPIU_Allreduce(&least, &most, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
-  *look = (PetscBool)(most < PCSpikeEnoughBand_Private(K));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The fewest rows of a rank that has some */
 static PetscErrorCode SpikeShortest_Private(Mat A, PetscInt *shortest)
 {
@@ -77,6 +55,41 @@ static PetscErrorCode SpikeShortest_Private(Mat A, PetscInt *shortest)
   PetscCall(MatGetOwnershipRanges(A, &range));
   for (PetscMPIInt r = 0; r < size; r++)
     if (range[r + 1] > range[r]) *shortest = PetscMin(*shortest, range[r + 1] - range[r]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether `auto` looks at orderings of several ranks: where the natural band is cut, or wider than a rank has rows, or
+  where a bound for all orderings of the ranks' own entries is below two thirds of it, which is unknown here
+*/
+static PetscBool3 SpikeRanksLook_Private(const PC_Spike *s, PetscInt shortest, const PetscInt kept[2])
+{
+  const PetscInt K = PetscMax(kept[0], kept[1]);
+
+  if (PCSpikeCuts_Private(s, kept)) return PETSC_BOOL3_TRUE;
+  if (s->givenkl != PETSC_DECIDE || K < 2) return PETSC_BOOL3_FALSE;
+  return K > shortest && s->type != PC_SPIKE_BLOCK ? PETSC_BOOL3_TRUE : PETSC_BOOL3_UNKNOWN;
+}
+
+/*
+  Whether PCSpikeOrderRanks_Private() may gain over the natural band with half-bandwidths kept, before it looks at the
+  entries: a row of `own` nonzeros in the columns of its rank has max(kl, ku) >= own / 2 in any ordering; collective
+*/
+PetscErrorCode PCSpikeOrderRanksMay_Private(PC pc, Mat A, PetscBool isauto, PetscInt own, const PetscInt kept[2],
+                                            PetscBool *may)
+{
+  const PC_Spike *s = (const PC_Spike *)pc->data;
+  PetscInt        shortest, most;
+  PetscBool3      look;
+
+  PetscFunctionBegin;
+  *may = PETSC_TRUE;
+  if (!isauto) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeShortest_Private(A, &shortest));
+  look = SpikeRanksLook_Private(s, shortest, kept);
+  PetscCallMPI(MPIU_Allreduce(&own, &most, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  *may = look == PETSC_BOOL3_UNKNOWN ? (PetscBool)(most / 2 < PCSpikeEnoughBand_Private(PetscMax(kept[0], kept[1])))
+                                     : PetscBool3ToBool(look);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,7 +209,7 @@ PetscErrorCode PCSpikeOrderRanks_Private(PC pc, Mat A, PetscBool isauto, PetscBo
   SpikeCSR       ordered[2] = {parts[0], parts[nparts - 1]};
   PetscInt       full[2], maxrow, shortest;
   PetscReal      least = PETSC_MAX_REAL, f = 1.0; /* share that is dropped, where it is asked for */
-  PetscBool      none, look;
+  PetscBool      none;
 
   PetscFunctionBegin;
   s->traded = *better = PETSC_FALSE;
@@ -208,8 +221,16 @@ PetscErrorCode PCSpikeOrderRanks_Private(PC pc, Mat A, PetscBool isauto, PetscBo
     PetscCall(PCSpikeMeasureBand_Private(pc, n, 1, ordered, s->newrow, full, kept, &maxrow, &none));
     *better = PETSC_TRUE;
   } else {
-    PetscCall(SpikeRanksLook_Private(pc, A, shortest, &parts[0], kept, &look));
-    if (!look) PetscFunctionReturn(PETSC_SUCCESS);
+    const PetscBool3 look  = SpikeRanksLook_Private(s, shortest, kept);
+    const PetscInt   K     = PetscMax(kept[0], kept[1]);
+    PetscInt         bound = 0, most;
+
+    if (look == PETSC_BOOL3_UNKNOWN) {
+      if (n) PetscCall(PCSpikeLeastBand_Private(n, K, 1, &parts[0], &bound));
+      PetscCallMPI(MPIU_Allreduce(&bound, &most, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+    }
+    if (look == PETSC_BOOL3_UNKNOWN ? most >= PCSpikeEnoughBand_Private(K) : look == PETSC_BOOL3_FALSE)
+      PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(SpikeRanksRCM_Private(pc, A, zeros, shortest, nparts, parts, kept, better, &least, &f));
     if (f > 0.0) PetscCall(SpikeRanksLevels_Private(pc, A, shortest, nparts, parts, least, kept, better, &f));
   }

@@ -68,6 +68,7 @@ PetscErrorCode PCReset_Spike(PC pc)
 {
   PetscFunctionBegin;
   PetscCall(PCSpikeReset_Private(pc));
+  PetscCall(PCSpikeLookReset_Private(pc));
   PetscCall(PCSpikeGatherReset_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -207,6 +208,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
 
   PetscFunctionBegin;
   s->wide           = PETSC_FALSE;
+  s->look.covers    = PETSC_FALSE;
   s->band.precision = s->precision;
   s->band.maxrhs    = 1;
   s->band.window    = s->window;
@@ -233,11 +235,13 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     if (s->border.T) *A = s->border.T;
     PetscCall(PCSpikeCholeskyChoose_Private(pc));
     PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
-    PetscCall(PCSpikeGetCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
+    PetscCall(PCSpikeLookCovers_Private(pc, B));
+    nparts = 0; /* a look on a device says all that is asked for */
+    if (!s->look.covers || !s->look.device) PetscCall(PCSpikeGetCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikeExpectFalloff_Private(pc, B->rmap->n, PETSC_FALSE, nparts, parts));
     PetscCall(PCSpikePlan_Private(pc, nparts, parts, NULL));
     if (!s->gather.again) PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
-    PetscCall(PCSpikeRestoreCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
+    if (nparts) PetscCall(PCSpikeRestoreCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(MatDestroy(&s->matching.B)); /* fills go by permutation and scales */
     if (s->gather.again) PetscFunctionReturn(PETSC_SUCCESS);
     if (s->matching.active && s->colmap) PetscCall(PCSpikePlaces_Private(pc, *A));
@@ -520,7 +524,9 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     PetscBool late, joined = PETSC_FALSE; /* periodic systems, which other entries couple now */
 
     if (!reuse) {
+      PetscCall(PetscLogEventBegin(PC_Spike_Symbolic, pc, 0, 0, 0));
       PetscCall(PCSpikeSymbolic_Private(pc, &A, &fits, again));
+      PetscCall(PetscLogEventEnd(PC_Spike_Symbolic, pc, 0, 0, 0));
       if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
     }
     /* on one rank the host waits once, after the factorization, and looks then at what fill saw */
@@ -615,6 +621,7 @@ static PetscErrorCode PCSpikeSetUpOrdered_Private(PC pc)
     if (again) ((PC_Spike *)pc->data)->built = PETSC_FALSE; /* what there is goes when the next one begins */
     first = PETSC_FALSE;
   } while (again);
+  PetscCall(PCSpikeLookReset_Private(pc));
   PetscCall(PCSpikeRefineVerify_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

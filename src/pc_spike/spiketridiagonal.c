@@ -4,32 +4,32 @@
 */
 #include "spikeimpl.h"
 
-/*
-  With kl = ku = 1 and kernels for it: the systems of this rank. A partition is cut between rows i - 1 and i of the band
-  where a(i, i-1) and a(i-1, i) are zero or not there; fill() looks again at each refill. Factors of other precision
-  than the vectors' are those of bands.
-*/
-PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR parts[])
+/* Systems begin at partitions and at the cuts, which ascend; one system of no rows where there are none */
+static PetscErrorCode SpikeSystems_Private(SpikeBand *b, PetscInt ncuts, const PetscInt cut[])
 {
-  PC_Spike       *s      = (PC_Spike *)pc->data;
-  SpikeBand      *b      = &s->band;
-  const PetscBool native = (PetscBool)(SpikePrecisionBytes(b->precision) == sizeof(PetscReal));
-  PetscBool      *joined;
-  PetscInt        count = 0;
+  PetscInt count = 0, p = 0, c = 0;
 
   PetscFunctionBegin;
-  b->nsystems     = 0;
-  s->info.systems = b->nbatch;
-  b->tridiagonal  = s->tridiagonal;
-  if (b->kl != 1 || b->ku != 1 || !b->k->tridiagonal || b->cholesky) PetscFunctionReturn(PETSC_SUCCESS);
-  if (b->pivoting && !PCSpikePivotsSystems_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS); /* a band */
-  PetscCheck(native || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO, PetscObjectComm((PetscObject)pc),
-             PETSC_ERR_ARG_INCOMP,
-             "Tridiagonal systems have factors in the precision of their vectors: use -%spc_spike_tridiagonal_type "
-             "auto, with which the kernels for bands take factors in %s precision, or leave out -%spc_spike_precision",
-             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "", PetscSpikePrecisionNames[b->precision],
-             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
-  if (!native) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(b->np + ncuts + 1, &b->systems));
+  while (p < b->np || c < ncuts) {
+    const PetscInt row = c == ncuts || (p < b->np && b->start[p] <= cut[c]) ? b->start[p] : cut[c];
+
+    b->systems[count++] = row;
+    while (p < b->np && b->start[p] == row) p++;
+    while (c < ncuts && cut[c] == row) c++;
+  }
+  b->nsystems       = count;
+  b->systems[count] = b->n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* s->cuts.row by a search for the entries beside the diagonal of the band */
+static PetscErrorCode SpikeSystemsSearch_Private(PC_Spike *s, PetscInt nparts, const SpikeCSR parts[])
+{
+  const SpikeBand *b = &s->band;
+  PetscBool       *joined;
+
+  PetscFunctionBegin;
   PetscCall(PetscCalloc1(b->n + 1, &s->joined)); /* row i to row i - 1 */
   joined = s->joined;
   for (PetscInt r = 0; r < b->n; r++) {
@@ -46,15 +46,45 @@ PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR
       }
     }
   }
-  for (PetscInt p = 0; p < b->np; p++) joined[b->start[p]] = PETSC_FALSE;
-  for (PetscInt i = 0; i < b->n; i++) count += !joined[i];
-  b->nsystems = PetscMax(count, 1); /* one of no rows where there are none */
-  PetscCall(PetscMalloc1(b->nsystems + 1, &b->systems));
-  b->systems[0] = count = 0;
-  for (PetscInt i = 0; i < b->n; i++)
-    if (!joined[i]) b->systems[count++] = i;
-  b->systems[b->nsystems] = b->n;
+  s->cuts.count = 0;
+  for (PetscInt i = 1; i < b->n; i++) s->cuts.count += !joined[i];
+  PetscCall(PetscMalloc1(PetscMax(s->cuts.count, 1), &s->cuts.row));
+  for (PetscInt i = 1, c = 0; i < b->n; i++)
+    if (!joined[i]) s->cuts.row[c++] = i;
   PetscCall(PetscFree(s->joined));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With kl = ku = 1 and kernels for it: the systems of this rank. A partition is cut between rows i - 1 and i of the band
+  where a(i, i-1) and a(i-1, i) are zero or not there; fill() looks again at each refill. Factors of other precision
+  than the vectors' are those of bands.
+*/
+PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR parts[])
+{
+  PC_Spike       *s      = (PC_Spike *)pc->data;
+  SpikeBand      *b      = &s->band;
+  const PetscBool native = (PetscBool)(SpikePrecisionBytes(b->precision) == sizeof(PetscReal));
+
+  PetscFunctionBegin;
+  b->nsystems     = 0;
+  s->info.systems = b->nbatch;
+  b->tridiagonal  = s->tridiagonal;
+  if (b->kl != 1 || b->ku != 1 || !b->k->tridiagonal || b->cholesky) PetscFunctionReturn(PETSC_SUCCESS);
+  if (b->pivoting && !PCSpikePivotsSystems_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS); /* a band */
+  PetscCheck(native || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO, PetscObjectComm((PetscObject)pc),
+             PETSC_ERR_ARG_INCOMP,
+             "Tridiagonal systems have factors in the precision of their vectors: use -%spc_spike_tridiagonal_type "
+             "auto, with which the kernels for bands take factors in %s precision, or leave out -%spc_spike_precision",
+             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "", PetscSpikePrecisionNames[b->precision],
+             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  if (!native) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->look.covers) PetscCall(SpikeSystems_Private(b, s->look.found.ncuts, s->look.found.cut));
+  else {
+    PetscCall(SpikeSystemsSearch_Private(s, nparts, parts));
+    PetscCall(SpikeSystems_Private(b, s->cuts.count, s->cuts.row));
+    PetscCall(PCSpikeCutsReset_Private(pc));
+  }
   s->info.systems = b->n ? b->nsystems : 0;
   PetscCall(
     PetscInfo(pc, "%" PetscInt_FMT " tridiagonal systems in %" PetscInt_FMT " partitions\n", s->info.systems, b->np));

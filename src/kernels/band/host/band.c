@@ -86,6 +86,7 @@ static PetscErrorCode SpikeBlockAllocate_Private(const SpikeBandOps *ops, PetscI
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc((size_t)elements * ops->size + 2 * pad + 64, alloc));
+  SpikeLargePages_Host(*alloc, (size_t)elements * ops->size + 2 * pad + 64);
   *first = (char *)*alloc + pad;
   *first += (64 - ((size_t)*first & 63)) & 63;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,6 +4,7 @@
   or many systems
 */
 #include "host.h"
+#include "kernels/common/host/memory.h"
 
 #define SPIKE_TRI_COLUMNS 8 /* of an apply at a time */
 
@@ -13,7 +14,10 @@ PetscErrorCode SpikeTriCreateSystems_Host(SpikeBand *s)
   PetscInt   i = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc3(s->n, &h->dl, s->n, &h->d, s->n, &h->du));
+  PetscCall(PetscMalloc3(s->n, &h->dl, s->n, &h->d, s->n, &h->du)); /* fills begin with zeros */
+  SpikeLargePages_Host(h->dl, (size_t)s->n * sizeof(*h->dl));
+  SpikeLargePages_Host(h->d, (size_t)s->n * sizeof(*h->d));
+  SpikeLargePages_Host(h->du, (size_t)s->n * sizeof(*h->du));
   PetscCall(PetscCalloc1(s->np, &h->tri));
   PetscCall(PetscMalloc1(s->nsystems + s->np, &h->tristart));
   if (s->nsystems > s->np) PetscCall(PetscCalloc1(s->n, &h->begins));

@@ -2,6 +2,7 @@
 /* batch.c: the host backend of batch.h: memory, and its loops over groups */
 #include "host.h"
 #include "kernels/common/host/isa.h"
+#include "kernels/common/host/memory.h"
 
 typedef struct {
   SpikeBatchLoops loops;
@@ -42,6 +43,7 @@ static PetscErrorCode SpikeBatchCreate_Host(SpikeBatch *t)
     rows += t->rows[g];
   }
   PetscCall(PetscMalloc1(t->off[t->ngroups] + SPIKE_BATCH_LANES, &h->alloc));
+  SpikeLargePages_Host(h->alloc, (size_t)(t->off[t->ngroups] + SPIKE_BATCH_LANES) * sizeof(*h->alloc));
   t->a = (PetscScalar *)(((size_t)h->alloc + 63) / 64 * 64);
   if (t->pivoting) PetscCall(PetscMalloc1(rows * t->lanes, &h->exchange));
   PetscCall(PetscMalloc1(((t->ngroups ? t->rows[0] : 0) + (PetscCount)t->width) * t->lanes, &h->y));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* partition.c: the host's PARTITION: pieces of the systems, and the Schur complement of the rows between them */
 #include "host.h"
+#include "kernels/common/host/memory.h"
 
 /*
   rows, by measurement; not near a multiple of 512, so that SPIKE_TRI_CHAINS pieces do not lie in the same places of the
@@ -45,6 +46,8 @@ PetscErrorCode SpikeTriPartitionCreate_Host(SpikeTridiagonal *t)
   if (!h->nsep) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(h->n, &h->za));
   PetscCall(PetscMalloc1(h->n, &h->zb));
+  SpikeLargePages_Host(h->za, (size_t)h->n * sizeof(*h->za));
+  SpikeLargePages_Host(h->zb, (size_t)h->n * sizeof(*h->zb));
   PetscCall(PetscMalloc1(h->npieces, &h->wa));
   PetscCall(PetscMalloc1(h->npieces, &h->wb));
   PetscCall(PetscCalloc1(4 * (PetscCount)h->npieces, &h->edge));

@@ -2,6 +2,7 @@
 /* tridiagonal.c: the host backend of tridiagonal.h: memory, pieces, the choice of an algorithm */
 #include "host.h"
 #include "kernels/common/host/isa.h"
+#include "kernels/common/host/memory.h"
 
 /* CRPCR: on a host the fewer the faster, PCR having more work; PCR is to have its part */
 #define SPIKE_TRI_SWITCH  4
@@ -92,7 +93,9 @@ static PetscErrorCode SpikeTriCreate_Host(SpikeTridiagonal *t)
   {
     const PetscCount words = h->algorithm ? h->algorithm->words : 3, work = h->algorithm ? h->algorithm->work : 0;
 
-    PetscCall(PetscCalloc1(words * ((PetscCount)h->n + 2), &h->factors));
+    PetscCall(PetscMalloc1(words * ((PetscCount)h->n + 2), &h->factors));
+    SpikeLargePages_Host(h->factors, (size_t)words * ((size_t)h->n + 2) * sizeof(*h->factors));
+    PetscCall(PetscArrayzero(h->factors, words * ((PetscCount)h->n + 2)));
     h->l = h->factors + 1;
     h->r = h->l + h->n + 2;
     h->v = h->r + h->n + 2;

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* firstsetup.c: a first setup of PCSPIKE, which looks at the pattern, beside one with new values */
+static char
+  help[] = "Random bands of dominance 1. ms; behind them ratios to a setup with new values.\n"
+           "  process    the first setup of its half-bandwidths in this process, which may load code of a GPU\n"
+           "  first      first setups of other PCs for the same matrix, the median\n"
+           "  refill     setups with new values, the median\n"
+           "  -cases <100000,15,...>     pairs N,K\n"
+           "  -repeat <5>\n"
+           "  -cpu                       time of a core, for a busy machine, in place of the clock's\n"
+           "  -mat_type aijcusparse      on a GPU; options of PCSPIKE\n\n";
+
+#include "common/watch.h"
+#include <time.h>
+
+/* The second contains the first */
+enum {
+  LOOK,
+  SYMBOLIC,
+  FILL,
+  FACTOR,
+  TIPS,
+  REDUCED,
+  NEVENTS
+};
+
+static const char *const eventnames[NEVENTS] = {"PCSpikeLook",   "PCSpikeSymbolic", "PCSpikeFill",
+                                                "PCSpikeFactor", "PCSpikeTips",     "PCSpikeReduced"};
+
+static PetscBool cpu = PETSC_FALSE, parts = PETSC_FALSE;
+
+static PetscErrorCode Now(PetscLogDouble *now)
+{
+  PetscFunctionBeginUser;
+  PetscCall(Wait(PETSC_COMM_SELF, now));
+  if (cpu) *now = (PetscLogDouble)clock() / CLOCKS_PER_SEC;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(Mat A, PC *pc)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PCCreate(PETSC_COMM_SELF, pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetType(*pc, PCSPIKE));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Time(PC pc, double *ms)
+{
+  PetscLogDouble t0 = 0.0, t1 = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCall(Now(&t0));
+  PetscCall(PCSetUp(pc));
+  PetscCall(Now(&t1));
+  *ms = 1e3 * (t1 - t0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a first setup consists of */
+static PetscErrorCode Parts(Mat A)
+{
+  PetscLogDouble t0 = 0.0, t1 = 0.0;
+  double        *ms = watch.spent, factor;
+  PC             pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(Create(A, &pc));
+  PetscCall(PetscArrayzero(ms, NEVENTS));
+  watch.on = PETSC_TRUE;
+  PetscCall(Wait(PETSC_COMM_SELF, &t0));
+  PetscCall(PCSetUp(pc));
+  PetscCall(Wait(PETSC_COMM_SELF, &t1));
+  watch.on = PETSC_FALSE;
+  factor   = ms[FACTOR] + ms[TIPS] + ms[REDUCED];
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "                     look %.3f, chosen and made %.3f, fill %.3f, factors %.3f, rest %.3f\n",
+                        ms[LOOK], ms[SYMBOLIC] - ms[LOOK], ms[FILL], factor,
+                        1e3 * (t1 - t0) - ms[SYMBOLIC] - ms[FILL] - factor));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat)
+{
+  Mat         A;
+  Vec         b, x;
+  PC          pc;
+  PCSpikeInfo info;
+  double      process, first[MAXREPEAT], refill[MAXREPEAT], ms;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBand(PETSC_COMM_SELF, N, K, 1.0, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(MatMult(A, b, x)); /* the matrix is where it will be used */
+  PetscCall(Create(A, &pc));
+  PetscCall(Time(pc, &process));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  for (int r = -1; r < repeat; r++) {
+    PetscCall(MatScale(A, -1.0)); /* new values */
+    PetscCall(Time(pc, &ms));
+    if (r >= 0) refill[r] = ms;
+  }
+  PetscCall(PCDestroy(&pc));
+  for (int r = 0; r < repeat; r++) {
+    PetscCall(Create(A, &pc));
+    PetscCall(Time(pc, &first[r]));
+    PetscCall(PCDestroy(&pc));
+  }
+  ms = Median(repeat, refill);
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT " | %9.3f %9.3f %9.3f | %7.2f %7.2f\n",
+                        N, K, info.partitions, process, Median(repeat, first), ms, process / ms,
+                        Median(repeat, first) / ms));
+  if (parts) PetscCall(Parts(A));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt  cases[64] = {1000000, 1, 1000000, 8, 100000, 15, 1000000, 32, 200000, 50, 400000, 128};
+  PetscInt  ncases = 64, repeat = 5;
+  PetscBool set;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cases", cases, &ncases, &set));
+  if (!set) ncases = 12;
+  PetscCheck(ncases % 2 == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG,
+             "-cases wants pairs N,K, it has %" PetscInt_FMT " numbers", ncases);
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cpu", &cpu, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-parts", &parts, NULL));
+  if (parts) PetscCall(WatchEvents(NEVENTS, eventnames));
+  PetscCheck(repeat >= 1 && repeat <= MAXREPEAT, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d",
+             MAXREPEAT);
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s | %9s %9s %9s | %7s %7s\n", "N", "K", "parts", "process", "first",
+                        "refill", "process", "first"));
+  for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Case(cases[k], cases[k + 1], (int)repeat));
+  PetscCall(PetscFinalize());
+  return 0;
+}
