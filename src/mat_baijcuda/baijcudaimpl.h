@@ -5,8 +5,7 @@
   calls only files above it in this list:
 
     baijcudacopy.c     the copy: pattern and values, to the backend and back
-    baijcudahalo.c     parts of vectors that ranks need of each other
-    baijcudamult.c     products with vectors
+    baijcudamult.c     products with vectors, and the halo
     baijcudaproduct.c  products with dense matrices
     baijcudacoo.c      MatSetValuesCOO()
     baijcudahost.c     operations that PETSc does on the host
@@ -22,7 +21,7 @@
 #include "common/bound.h"
 #include "common/enqueue.h"
 #include "common/matbaij.h"
-#include "mat_halo/halo.h"
+#include "mat_halo/halolist.h"
 
 /* Coordinates of MatSetPreallocationCOO(): baijcudacoo.c */
 typedef struct _n_MatBAIJCOO MatBAIJCOO;
@@ -53,12 +52,7 @@ typedef struct {
   /* Somebody reads the rows on the host, as PETSc's factorizations, which ask for no values: none stays ahead then */
   PetscBool read;
 
-  /* MATMPIBAIJCUDA: the halo */
-  PetscBool planned;
-  PetscInt  nghost; /* block columns of other ranks */
-  PetscInt *garray; /* [nghost] as planned          */
-  PetscInt *index;  /* own blocks of message[], where the backend works */
-  MatHalo   halo;
+  MatHaloList list; /* MATMPIBAIJCUDA: block columns of other ranks */
 
   MatBAIJCOO  *coo;    /* NULL: none, or left to PETSc */
   PetscScalar *staged; /* [nstaged] where the backend works: values of coordinates that the caller has elsewhere */
@@ -95,15 +89,8 @@ PETSC_INTERN PetscErrorCode MatBAIJCUDAAhead_Private(Mat);
 PETSC_INTERN PetscErrorCode MatBAIJCUDAReset_Private(Mat);
 PETSC_INTERN PetscErrorCode MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat, PetscMemType, SpikeBlockCSR *);
 
-/* baijcudahalo.c */
-PETSC_INTERN PetscErrorCode MatBAIJCUDAPlan_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAHaloReset_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAHaloBegin_Private(Mat, const PetscScalar *);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAHaloEnd_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAHaloReverseBegin_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAHaloReverseEnd_Private(Mat, PetscScalar *);
-
 /* baijcudamult.c */
+PETSC_INTERN PetscErrorCode MatBAIJCUDAPlan_Private(Mat);
 PETSC_INTERN PetscErrorCode MatBAIJCUDARun_Private(Mat, SpikeBlockOp, SpikeBlockMode, PetscInt, const PetscScalar *,
                                                    PetscCount, PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode MatMult_BAIJCUDA(Mat, Vec, Vec);

@@ -7,6 +7,24 @@
 */
 #include "baijcudaimpl.h"
 
+/*
+  Collective: block columns of other ranks that the rows reach; nothing happens where no rank reaches other ones than in
+  the plan that there is
+*/
+PetscErrorCode MatBAIJCUDAPlan_Private(Mat A)
+{
+  Mat_BAIJCUDA   *c = MatBAIJCUDA_Private(A);
+  const PetscInt *garray;
+  Mat             parts[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAGetBackend_Private(A));
+  PetscCall(MatBAIJCUDAGetParts_Private(A, parts, &garray));
+  PetscCall(MatHaloListPlan_Private(&c->list, &c->b, (PetscObject)A, A->cmap, A->rmap->bs,
+                                    parts[1] ? parts[1]->cmap->n / A->rmap->bs : 0, garray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Y [op] A X, or A^T X, A^H X, of a MATSEQBAIJCUDA whose copy is up to date; columns in groups */
 PetscErrorCode MatBAIJCUDARun_Private(Mat A, SpikeBlockOp op, SpikeBlockMode mode, PetscInt m, const PetscScalar *X,
                                       PetscCount ldx, PetscScalar *Y, PetscCount ldy)
@@ -53,22 +71,22 @@ static PetscErrorCode MatBAIJCUDAMult_Private(Mat A, SpikeBlockOp op, Vec x, Vec
 
   PetscFunctionBegin;
   if (c->mpi) {
-    if (!c->planned) PetscCall(MatBAIJCUDAPlan_Private(A));
+    if (!c->list.planned) PetscCall(MatBAIJCUDAPlan_Private(A));
     PetscCall(MatBAIJCUDAUpdateParts_Private(A, trans, parts));
   } else PetscCall(MatBAIJCUDAUpdate_Private(A, trans));
   if (z && z != y) PetscCall(VecCopy(z, y));
   PetscCall(SpikeProductArraysGet(x, z ? y : NULL, y, c->k->memtype, &v));
   if (!PetscMemTypeHost(c->k->memtype)) PetscCall(PetscLogGpuTimeBegin());
   if (!trans) {
-    if (c->mpi) PetscCall(MatBAIJCUDAHaloBegin_Private(A, v.x.a));
+    if (c->mpi) PetscCall(MatHaloListBegin_Private(&c->list, v.x.a));
     PetscCall(MatBAIJCUDARunVector_Private(parts[0], op, add, v.x.a, v.y.a));
-    if (c->mpi) PetscCall(MatBAIJCUDAHaloEnd_Private(A));
-    if (c->nghost) PetscCall(MatBAIJCUDARunVector_Private(parts[1], op, PETSC_TRUE, c->halo.ghost, v.y.a));
+    if (c->mpi) PetscCall(MatHaloListEnd_Private(&c->list));
+    if (c->list.n) PetscCall(MatBAIJCUDARunVector_Private(parts[1], op, PETSC_TRUE, c->list.halo.ghost, v.y.a));
   } else {
-    if (c->nghost) PetscCall(MatBAIJCUDARunVector_Private(parts[1], op, PETSC_FALSE, v.x.a, c->halo.ghost));
-    if (c->mpi) PetscCall(MatBAIJCUDAHaloReverseBegin_Private(A));
+    if (c->list.n) PetscCall(MatBAIJCUDARunVector_Private(parts[1], op, PETSC_FALSE, v.x.a, c->list.halo.ghost));
+    if (c->mpi) PetscCall(MatHaloListReverseBegin_Private(&c->list));
     PetscCall(MatBAIJCUDARunVector_Private(parts[0], op, add, v.x.a, v.y.a));
-    if (c->mpi) PetscCall(MatBAIJCUDAHaloReverseEnd_Private(A, v.y.a));
+    if (c->mpi) PetscCall(MatHaloListReverseEnd_Private(&c->list, v.y.a));
   }
   if (!PetscMemTypeHost(c->k->memtype)) PetscCall(PetscLogGpuTimeEnd());
   PetscCall(SpikeProductArraysRestore(&v));
