@@ -282,7 +282,7 @@ PETSC_EXTERN const char *const KSPFusedReductionsTypes[];
   Values:
 + `KSP_FUSED_SPMV_PETSC` - `MatMult()`
 . `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in the form that moves the fewest bytes, where it is a
-                           `MATSEQAIJCUSPARSE` or a `MATSEQAIJ` that one suits; the products of a `MATDIA` or
+                           `MATAIJCUSPARSE` or a `MATAIJ` that one suits; the products of a `MATDIA` or
                            `MATGRIDSTENCIL` as it lies; else `MatMult()`
 . `KSP_FUSED_SPMV_SELL`  - a copy in slices of rows on a device where padding adds at most 30 percent, else `MatMult()`
 . `KSP_FUSED_SPMV_DIA`   - a copy by diagonals where there are at most 128 of them, else `MatMult()`
@@ -383,8 +383,8 @@ typedef struct {
   /* products were those of a copy of the matrix                                     */
   PetscBool copy;
   /*
-    whose products: KSP_FUSED_SPMV_PETSC, _SELL or _DIA, without a copy those of a MATDIA itself; _STENCIL: those of a
-    MATGRIDSTENCIL itself
+    whose products, on this rank: KSP_FUSED_SPMV_PETSC, _SELL or _DIA, without a copy those of a MATDIA itself;
+    _STENCIL: those of a MATGRIDSTENCIL itself
   */
   KSPFusedSpMVType product;
   /* the host waited for each iteration                                              */

@@ -245,6 +245,57 @@ PetscErrorCode KSPFusedIsKnown(Mat A, PetscMemType memtype, PetscBool *known)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's MATMPIAIJ or MATMPIAIJCUSPARSE: the same on all ranks */
+PetscErrorCode KSPFusedIsParallel(Mat A, PetscBool *parallel)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, parallel, MATMPIAIJ, MATMPIAIJCUSPARSE, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parts of such a matrix, own columns and columns garray[] of other ranks */
+PetscErrorCode KSPFusedGetParts(Mat A, Mat part[2], const PetscInt *garray[])
+{
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &part[0], &part[1], garray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Of such a matrix on this rank what KSPFusedIsKnown() asks, with as many own columns as rows, and both parts where the
+  backend works
+*/
+PetscErrorCode KSPFusedIsKnownParallel(Mat A, PetscMemType memtype, PetscBool *known)
+{
+  static PetscErrorCodeFn *fresh[2] = {NULL, NULL};
+  PetscErrorCodeFn        *mult;
+  PetscMemType             there;
+  PetscBool                cuda, assembled, same;
+  Mat                      part[2];
+
+  PetscFunctionBegin;
+  *known = PETSC_FALSE;
+  PetscCall(MatAssembled(A, &assembled));
+  if (!assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJCUSPARSE, &cuda));
+  if (!fresh[cuda]) {
+    Mat B;
+
+    PetscCall(MatCreate(PETSC_COMM_SELF, &B));
+    PetscCall(MatSetType(B, ((PetscObject)A)->type_name));
+    PetscCall(MatGetOperation(B, MATOP_MULT, &fresh[cuda]));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(MatGetOperation(A, MATOP_MULT, &mult));
+  if (mult != fresh[cuda]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPFusedGetParts(A, part, NULL));
+  PetscCall(KSPFusedIsKnown(part[0], memtype, known));
+  PetscCall(PetscObjectTypeCompare((PetscObject)part[1], ((PetscObject)part[0])->type_name, &same));
+  PetscCall(MatGetMemType_Spike(part[1], &there));
+  *known = (PetscBool)(*known && same && there == memtype);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   A that is stored by diagonals where the backend works, the same on all ranks: e->product.dia is NULL where it is not;
   or a stencil there: else e->stencil is NULL
@@ -260,15 +311,17 @@ PetscErrorCode KSPFusedGetProduct(Mat A, PetscMemType memtype, SpikeEnqueue *e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Arrays until KSPFusedRestoreCSR(), NULL where there are no entries */
 PetscErrorCode KSPFusedGetCSR(Mat A, PetscMemType memtype, SpikeKrylovCSR *csr, SpikeCSR *piece)
 {
   MatInfo info;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJGetCSR_Spike(A, memtype, piece));
+  PetscCall(PetscMemzero(piece, sizeof(*piece)));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   PetscCall(MatGetSize(A, &csr->n, NULL));
   csr->nz = (PetscInt)info.nz_used;
+  if (csr->nz) PetscCall(MatSeqAIJGetCSR_Spike(A, memtype, piece));
   csr->ai = piece->ai;
   csr->aj = piece->aj;
   csr->aa = piece->aa;
@@ -278,7 +331,7 @@ PetscErrorCode KSPFusedGetCSR(Mat A, PetscMemType memtype, SpikeKrylovCSR *csr, 
 PetscErrorCode KSPFusedRestoreCSR(Mat A, PetscMemType memtype, SpikeCSR *piece)
 {
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJRestoreCSR_Spike(A, memtype, piece));
+  if (piece->ai) PetscCall(MatSeqAIJRestoreCSR_Spike(A, memtype, piece));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

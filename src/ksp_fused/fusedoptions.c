@@ -307,11 +307,14 @@ static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
   Level: intermediate
 
   Notes:
-  On one rank, with a `MATSEQAIJCUSPARSE` on the device or a `MATSEQAIJ` on the host, the products of an iteration are
-  those of a copy of the matrix. It takes as much memory there as the matrix, by diagonals as a rule less, and pays from
-  about ten iterations on. It is made in the first solve, filled anew when values change, and made anew when the pattern
-  does. With it sums of inner products are taken while the product is in registers or in cache. Transposed products and
-  those for true residuals are `MatMult()`.
+  With a `MATAIJCUSPARSE` on the device or a `MATAIJ` on the host, the products of an iteration are those of a copy of
+  the matrix. It takes as much memory there as the matrix, by diagonals as a rule less, and pays from about ten
+  iterations on. It is made in the first solve, filled anew when values change, and made anew when the pattern does.
+  With it sums of inner products are taken while the product is in registers or in cache. Transposed products, those for
+  true residuals and, on several ranks, those with several right-hand sides are `MatMult()`.
+
+  On several ranks each makes a copy of the columns that it owns, in the form that suits them, and one of the others.
+  Rows that need nothing of other ranks are multiplied while messages travel. Where one rank has no copy, none has.
 
   By diagonals no indices are stored: `KSP_FUSED_SPMV_AUTO` takes that form on a device where at least 85 percent of the
   places on the diagonals have entries, as with stencils on regular grids, on the host where at least half of them have.

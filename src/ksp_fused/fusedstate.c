@@ -3,6 +3,7 @@
 #include "fusedstate.h"
 #include "adapters.h"
 #include "common/agree.h"
+#include "fusedranks.h"
 #include <petsc/private/pcimpl.h>
 
 /*
@@ -74,6 +75,7 @@ PetscErrorCode KSPFusedDestroyState(KSPFused *f)
   PetscFunctionBegin;
   PetscCall(KSPFusedDestroyGraphs(f));
   if (f->product.copy) PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+  PetscCall(KSPFusedRanksReset(f));
   if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
   PetscCall(VecDestroy(&f->pc.store));
   PetscCall(PetscMemzero(&f->s, sizeof(f->s)));
@@ -159,7 +161,7 @@ static PetscErrorCode KSPFusedCopy_Private(KSPFused *f, Mat A, PetscObjectId id)
     PetscCall(KSPFusedDestroyGraphs(f));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
     PetscCall(KSPFusedGetCSR(A, f->s.k->memtype, &csr, &piece));
-    PetscCall((*f->s.k->copy)(&f->s, &csr, f->options.spmv, &f->product.copy));
+    if (csr.nz) PetscCall((*f->s.k->copy)(&f->s, &csr, f->options.spmv, &f->product.copy));
     PetscCall(KSPFusedRestoreCSR(A, f->s.k->memtype, &piece));
   } else if (f->product.values != values && f->product.copy) {
     PetscCall(KSPFusedGetCSR(A, f->s.k->memtype, &csr, &piece));
@@ -190,7 +192,10 @@ static PetscErrorCode KSPFusedSetEnqueued_Private(KSPFused *f, PetscObjectId id,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who makes the products of this solve: a loan of A, a copy of A, A itself on the stream of the method, or MatMult() */
+/*
+  Who makes the products of this solve: a loan of A, a copy of A or of its parts, A itself on the stream of the method,
+  or MatMult()
+*/
 static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
 {
   KSPFused              *f    = (KSPFused *)ksp->data;
@@ -198,15 +203,17 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   Mat                    A;
   SpikeEnqueue           e, enqueued;
   PetscObjectId          id;
-  PetscBool              known = PETSC_FALSE, lent;
+  PetscBool              known = PETSC_FALSE, able, lent;
 
   PetscFunctionBegin;
   f->product.own         = PETSC_FALSE;
   enqueued               = f->product.enqueue;
   f->product.enqueue.run = NULL;
-  if (spmv == KSP_FUSED_SPMV_PETSC || !f->s.k->copy || f->basis.usevec || ksp->transpose_solve)
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (spmv == KSP_FUSED_SPMV_PETSC || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  able = (PetscBool)(f->s.k->copy && !f->basis.usevec);
+  if (f->size > 1 && spmv != KSP_FUSED_SPMV_STENCIL) PetscCall(KSPFusedRanksKnow(ksp, A, able, &known));
+  if (!able) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(KSPFusedGetProduct(A, f->s.k->memtype, &e));
   if (!f->s.k->borrow || (spmv != KSP_FUSED_SPMV_AUTO && spmv != KSP_FUSED_SPMV_DIA)) e.product.dia = NULL;
@@ -221,6 +228,7 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (lent) PetscCall(KSPFusedBorrow_Private(f, id, &e));
+  else if (f->size > 1) PetscCall(KSPFusedRanksCopy(ksp, A, id));
   else PetscCall(KSPFusedCopy_Private(f, A, id));
   f->product.mat      = id;
   f->product.spmv     = spmv;

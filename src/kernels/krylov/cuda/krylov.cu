@@ -250,6 +250,8 @@ const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {
   /* wait */ SpikeKrylovWait_CUDA,
   /* copy */ SpikeKrylovCopy_CUDA,
   /* refill */ SpikeKrylovRefill_CUDA,
+  /* couple */ SpikeKrylovCouple_CUDA,
+  /* recouple */ SpikeKrylovRecouple_CUDA,
   /* borrow */ SpikeKrylovBorrow_CUDA,
   /* destroycopy */ SpikeKrylovDestroyCopy_CUDA,
   /* mult */ SpikeKrylovMult_CUDA,

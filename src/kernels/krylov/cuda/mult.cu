@@ -17,16 +17,16 @@ PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
 
   PetscFunctionBegin;
   *copy = NULL;
-  if (csr->n < 1 || csr->nz < 1 || (PetscInt64)csr->n > INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((PetscInt64)csr->n > INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&c));
   *copy = (void *)c;
   c->nz = csr->nz;
-  if (form != KSP_FUSED_SPMV_SELL) {
+  if (form != KSP_FUSED_SPMV_SELL && csr->nz) {
     PetscCall(SpikeDIAMake(h, csr, form == KSP_FUSED_SPMV_DIA ? 0.0 : SPIKE_DIA_FILL, &c->dia, c->diaoffset, &made));
     c->base.form  = KSP_FUSED_SPMV_DIA;
     c->base.bytes = (PetscInt64)c->dia.count * c->dia.n * (PetscInt64)sizeof(PetscScalar);
   }
-  if (!made && form != KSP_FUSED_SPMV_DIA) {
+  if (!made && (form != KSP_FUSED_SPMV_DIA || !csr->nz)) {
     PetscCall(SpikeSellMake(h, csr, &c->sell, &made));
     c->base.form  = KSP_FUSED_SPMV_SELL;
     c->base.bytes = 32 * c->sell.chunks * (PetscInt64)(sizeof(PetscScalar) + sizeof(int));
@@ -72,7 +72,7 @@ PetscErrorCode SpikeKrylovRefill_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr,
 
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) PetscCall(SpikeDIAFill(h, csr, &c->dia));
-  else PetscCall(SpikeSellFill(h, csr, &c->sell, false));
+  else if (csr->nz) PetscCall(SpikeSellFill(h, csr, &c->sell, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,6 +83,7 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
   PetscFunctionBegin;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeFree_CUDA(c->sell.start, c->sell.col, c->sell.val));
+  PetscCall(SpikeFree_CUDA(c->off.row, c->off.at, c->off.aj, c->off.aa, c->off.mask));
   if (!c->borrowed) PetscCall(SpikeFree_CUDA(c->dia.offset, c->dia.val));
   PetscCall(PetscFree(*copy));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -90,7 +91,7 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
 
 /*
   y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of
-  the step is y. Deterministic
+  the step is y. Deterministic. Rows that wait for columns of other ranks keep their sums in y for the next kernel
 */
 template <int STEP, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4)
@@ -114,6 +115,12 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP 
          SpikeKrylovNothing{}, [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
            PetscScalar e[X::nv];
 
+           if constexpr (SpikeKrylovIsInside<ROWS>) {
+             if (m.waits(row)) {
+               y[row] = sum;
+               return;
+             }
+           }
            if (scale) sum = SpikeKrylovMul(scale[row], sum);
            y[row] = sum;
            SpikeUnroll(k, X::nv)
@@ -155,9 +162,11 @@ static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS
   *blocks is 0 where there are too few rows for pieces
 */
 template <int STEP>
-static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovDia *m,
+static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                             const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
+  const SpikeKrylovDia *m = &c->dia;
+
   PetscFunctionBegin;
   *blocks = 0;
   if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
@@ -170,7 +179,9 @@ static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const Spik
     if (m->T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
       PetscFunctionReturn(PETSC_SUCCESS);
     *blocks = n / rows + (n % rows ? 1 : 0);
-    PetscCall((SpikeKrylovMultStart<STEP, SpikeDIAPieces>(h, SpikeDIAPieces{{*m}, rows}, a, *blocks)));
+    PetscCall(SpikeKrylovInsideDispatch(c, SpikeDIAPieces{{*m}, rows}, [&](const auto &pieces) {
+      return SpikeKrylovMultStart<STEP>(h, pieces, a, *blocks);
+    }));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -181,12 +192,42 @@ static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeK
 {
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    PetscCall(SpikeKrylovMultPieces<STEP>(h, &c->dia, a, blocks));
+    PetscCall(SpikeKrylovMultPieces<STEP>(h, c, a, blocks));
     if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt warps) {
-    return SpikeKrylovMultLaunch<STEP>(h, rows, warps, a, blocks);
+    return SpikeKrylovInsideDispatch(c, rows, [&](const auto &inside) {
+      return SpikeKrylovMultLaunch<STEP>(h, inside, warps, a, blocks);
+    });
   }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With columns of other ranks beside a copy: all rows while the halo travels, then those that have some. The last thread
+  block of both makes the sums
+*/
+template <int STEP>
+static PetscErrorCode SpikeKrylovMultCoupled(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                             const SpikeKrylovMultArgs *args)
+{
+  const PetscInt      each = 32 / PetscMax(1, c->off.T), warps = (c->off.count + each - 1) / each;
+  SpikeKrylovOffRows  waiting = {c->off, NULL, args->y};
+  SpikeKrylovMultArgs a       = *args;
+  PetscInt            inside, outside;
+
+  PetscFunctionBegin;
+  if (c->off.count) {
+    PetscCall(SpikeKrylovMultForm<STEP>(h, c, NULL, &inside));
+    PetscCall(SpikeKrylovMultLaunch<STEP>(h, waiting, warps, NULL, &outside));
+    a.total = inside + outside;
+  }
+  PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &waiting.ghost));
+  PetscCall(SpikeKrylovMultForm<STEP>(h, c, &a, &inside));
+  PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
+  if (!c->off.count) PetscFunctionReturn(PETSC_SUCCESS);
+  a.front = inside;
+  PetscCall(SpikeKrylovMultLaunch<STEP>(h, waiting, warps, &a, &outside));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -220,6 +261,7 @@ PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *h, const SpikeKry
   PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
     constexpr int STEP = decltype(constant)::value;
 
+    if (a && c->coupled) return SpikeKrylovMultCoupled<STEP>(h, c, a);
     return a && c->loan.begin ? SpikeKrylovMultLoan<STEP>(h, c, a) : SpikeKrylovMultForm<STEP>(h, c, a, blocks);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
