@@ -127,7 +127,8 @@ static PetscErrorCode KSPFusedEnqueues_Private(PetscObject object, PetscBool kno
 
   PetscFunctionBegin;
   PetscCall(SpikeGetEnqueue(object, &e));
-  *enqueues = (PetscBool)(known || ((e.run || e.product.dia || e.stencil) && PetscMemTypeCUDA(e.memtype)));
+  *enqueues = (PetscBool)(known ||
+                          ((e.run || e.product.dia || e.product.block || e.stencil) && PetscMemTypeCUDA(e.memtype)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,15 +299,16 @@ PetscErrorCode KSPFusedIsKnownParallel(Mat A, PetscMemType memtype, PetscBool *k
 
 /*
   A that is stored by diagonals where the backend works, the same on all ranks: e->product.dia is NULL where it is not;
-  or a stencil there: else e->stencil is NULL
+  or in blocks: else e->product.block is NULL; or a stencil: else e->stencil is NULL
 */
 PetscErrorCode KSPFusedGetProduct(Mat A, PetscMemType memtype, SpikeEnqueue *e)
 {
   PetscFunctionBegin;
   PetscCall(SpikeGetEnqueue((PetscObject)A, e));
   if (e->memtype != memtype) {
-    e->product.dia = NULL;
-    e->stencil     = NULL;
+    e->product.dia   = NULL;
+    e->product.block = NULL;
+    e->stencil       = NULL;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -159,9 +159,8 @@ typedef struct {
   PetscObjectId    mat;
   PetscObjectState nonzero, values; /* of a loan: nonzero is its shape */
   KSPFusedSpMVType spmv;
-  PetscBool        borrowed; /* A lends its diagonals or its stencil */
-  PetscBool        stencil;
-  SpikeEnqueue     enqueue; /* run is not NULL: without a copy A puts its product on the stream of the method */
+  PetscBool        borrowed; /* A lends its diagonals, its blocks or its stencil */
+  SpikeEnqueue     enqueue;  /* run is not NULL: without a copy A puts its product on the stream of the method */
 } KSPFusedProduct;
 
 /* What the copy of a MATMPIAIJ was made for, and the columns that its rows have on other ranks */

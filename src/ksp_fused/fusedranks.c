@@ -19,10 +19,9 @@ PetscErrorCode KSPFusedRanksReset(KSPFused *f)
 }
 
 /*
-  Collective. Whether A is a MATMPIAIJ whose parts are where the backend works, the same backend on all ranks. able:
-  this rank makes copies
+  Collective. Whether A is a MATMPIAIJ whose parts are where the backend works, the same backend on all ranks
 */
-PetscErrorCode KSPFusedRanksKnow(KSP ksp, Mat A, PetscBool able, PetscBool *known)
+PetscErrorCode KSPFusedRanksKnow(KSP ksp, Mat A, PetscBool *known)
 {
   KSPFused *f = (KSPFused *)ksp->data;
   PetscBool host, all[2] = {PETSC_FALSE, PETSC_FALSE};
@@ -31,7 +30,7 @@ PetscErrorCode KSPFusedRanksKnow(KSP ksp, Mat A, PetscBool able, PetscBool *know
   PetscCall(KSPFusedIsParallel(A, known));
   if (!*known) PetscFunctionReturn(PETSC_SUCCESS);
   host = (PetscBool)PetscMemTypeHost(f->s.k->memtype);
-  if (able && f->s.k->couple) PetscCall(KSPFusedIsKnownParallel(A, f->s.k->memtype, &all[host]));
+  if (f->s.k->couple) PetscCall(KSPFusedIsKnownParallel(A, f->s.k->memtype, &all[host]));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
   *known = (PetscBool)(all[0] || all[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -61,7 +60,8 @@ static PetscErrorCode KSPFusedRanksEnd_Private(void *owner, void *stream, const 
 /* Copies of both parts on this rank; f->product.copy is NULL where one cannot be had */
 static PetscErrorCode KSPFusedRanksMake_Private(KSPFused *f, const Mat part[2])
 {
-  const SpikeKrylovLoan loan    = {NULL, 0, (void *)&f->ranks, KSPFusedRanksBegin_Private, KSPFusedRanksEnd_Private};
+  const SpikeKrylovLoan loan    = {NULL, 0,   (void *)&f->ranks, KSPFusedRanksBegin_Private, KSPFusedRanksEnd_Private,
+                                   NULL, NULL};
   PetscBool             coupled = PETSC_FALSE;
   SpikeKrylovCSR        csr;
   SpikeCSR              piece;

@@ -4,6 +4,6 @@
 
 #include "fused.h"
 
-PETSC_INTERN PetscErrorCode KSPFusedRanksKnow(KSP, Mat, PetscBool able, PetscBool *known);
+PETSC_INTERN PetscErrorCode KSPFusedRanksKnow(KSP, Mat, PetscBool *known);
 PETSC_INTERN PetscErrorCode KSPFusedRanksCopy(KSP, Mat, PetscObjectId);
 PETSC_INTERN PetscErrorCode KSPFusedRanksReset(KSPFused *);

@@ -129,8 +129,8 @@ static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
 }
 
 /*
-  Products of a matrix that lends its diagonals or its stencil: nothing is copied. New values are in the same memory, or
-  the shape is another one
+  Products of a matrix that lends its diagonals, its blocks or its stencil: nothing is copied. New values are in the
+  same memory, or the shape is another one
 */
 static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, const SpikeEnqueue *e)
 {
@@ -139,6 +139,7 @@ static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, cons
     PetscCall(KSPFusedDestroyGraphs(f));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
     if (e->stencil) PetscCall((*f->s.k->borrowstencil)(&f->s, e->stencil, &e->product, &f->product.copy));
+    else if (e->product.block) PetscCall((*f->s.k->borrowblocks)(&f->s, &e->product, &f->product.copy));
     else PetscCall((*f->s.k->borrow)(&f->s, &e->product, &f->product.copy));
   }
   f->product.nonzero = e->shape;
@@ -203,7 +204,7 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   Mat                    A;
   SpikeEnqueue           e, enqueued;
   PetscObjectId          id;
-  PetscBool              known = PETSC_FALSE, able, lent;
+  PetscBool              known = PETSC_FALSE, able, copies, lent;
 
   PetscFunctionBegin;
   f->product.own         = PETSC_FALSE;
@@ -212,14 +213,17 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   if (spmv == KSP_FUSED_SPMV_PETSC || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   able = (PetscBool)(f->s.k->copy && !f->basis.usevec);
-  if (f->size > 1 && spmv != KSP_FUSED_SPMV_STENCIL) PetscCall(KSPFusedRanksKnow(ksp, A, able, &known));
+  PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &able));
   if (!able) PetscFunctionReturn(PETSC_SUCCESS);
+  copies = (PetscBool)(spmv != KSP_FUSED_SPMV_STENCIL && spmv != KSP_FUSED_SPMV_BLOCKS);
+  if (f->size > 1 && copies) PetscCall(KSPFusedRanksKnow(ksp, A, &known));
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(KSPFusedGetProduct(A, f->s.k->memtype, &e));
   if (!f->s.k->borrow || (spmv != KSP_FUSED_SPMV_AUTO && spmv != KSP_FUSED_SPMV_DIA)) e.product.dia = NULL;
   if (!f->s.k->borrowstencil || (spmv != KSP_FUSED_SPMV_AUTO && spmv != KSP_FUSED_SPMV_STENCIL)) e.stencil = NULL;
-  lent = (PetscBool)(e.product.dia || e.stencil);
-  if (!lent && f->size == 1 && spmv != KSP_FUSED_SPMV_STENCIL) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
+  if (!f->s.k->borrowblocks || (spmv != KSP_FUSED_SPMV_AUTO && spmv != KSP_FUSED_SPMV_BLOCKS)) e.product.block = NULL;
+  lent = (PetscBool)(e.product.dia || e.product.block || e.stencil);
+  if (!lent && f->size == 1 && copies) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
   if (!lent && !known) {
     f->product.enqueue = enqueued; /* of the solve before */
     if (e.run && e.capturable && f->size == 1 && e.memtype == f->s.k->memtype && spmv == KSP_FUSED_SPMV_AUTO)
@@ -233,7 +237,6 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   f->product.mat      = id;
   f->product.spmv     = spmv;
   f->product.borrowed = lent;
-  f->product.stencil  = (PetscBool)(e.stencil != NULL);
   f->product.own      = (PetscBool)(f->product.copy != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -34,11 +34,12 @@ typedef struct {
   PetscBool                mpi, bound;
 
   /* MATSEQBAIJCUDA: the copy */
-  SpikeBlockMat    mat; /* mat.data NULL: none */
-  PetscBool        trans;
-  PetscCount       nval;
-  PetscScalar     *val;
-  PetscObjectState shape;   /* another number for each memory of pattern or values */
+  SpikeBlockMat mat; /* mat.data NULL: none */
+  PetscBool     trans;
+  PetscCount    nval;
+  PetscScalar  *val;
+  /* another number for each memory of pattern or values, in the whole process; of MATMPIBAIJCUDA of either part */
+  PetscObjectState shape, partshape[2];
   PetscObjectState pattern; /* nonzero state of what mat has, -1: none */
   /*
     Object state of A when the copy had its values, -1: none. Of MATMPIBAIJCUDA: when the states of its parts were right
@@ -79,15 +80,16 @@ static inline PetscBool MatBAIJCUDAHasKernels_Private(Mat A)
 }
 
 /* baijcudacopy.c */
-PETSC_INTERN PetscErrorCode MatBAIJCUDAGetBackend_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdate_Private(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAToHost_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAAhead_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAReset_Private(Mat);
-PETSC_INTERN PetscErrorCode MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat, PetscMemType, SpikeBlockCSR *);
+PETSC_INTERN PetscObjectState MatBAIJCUDANextShape_Private(void);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetBackend_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdate_Private(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAToHost_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAAhead_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAReset_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat, PetscMemType, SpikeBlockCSR *);
 
 /* baijcudamult.c */
 PETSC_INTERN PetscErrorCode MatBAIJCUDAPlan_Private(Mat);

@@ -565,8 +565,15 @@ int main(int argc, char **argv)
       PetscCall(TestOffs(&cuda, small ? 600 : 1000000, form));
     if (!small) /* pieces */
       PetscCall(TestOff(&cuda, 8 * 4 * multiprocessors * 4096 + 4173, 7, 100000, 5, KSP_FUSED_SPMV_DIA));
-    printf("%s %d - cuda products with columns of other ranks\n1..%d # %ld checks\n",
-           failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 4, SPIKE_KRYLOV_NSTEPS + 4, (long)checks);
+    printf("%s %d - cuda products with columns of other ranks\n", failures > before ? "not ok" : "ok",
+           SPIKE_KRYLOV_NSTEPS + 4);
+  }
+  {
+    const PetscInt before = failures;
+
+    PetscCall(TestLent(&cuda, small ? 600 : 1000000));
+    printf("%s %d - cuda products of blocks\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok",
+           SPIKE_KRYLOV_NSTEPS + 5, SPIKE_KRYLOV_NSTEPS + 5, (long)checks);
   }
   PetscCall((*host.k->destroy)(&host));
   PetscCall((*cuda.k->destroy)(&cuda));

@@ -270,6 +270,7 @@ int main(int argc, char **argv)
     s.scalars->f.lag   = Number(20, 4);
     PetscCall(TestISA(&s));
     PetscCall(TestOffs(&s, 10000, KSP_FUSED_SPMV_DIA));
+    PetscCall(TestLent(&s, 10000));
     PetscCall((*s.k->destroy)(&s));
     Check((PetscBool)(!GuardDamage() && !guard.nblocks), "memory", "written outside of an array, or left");
     guard.damaged = 0;

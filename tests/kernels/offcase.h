@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  offcase.h: products of a copy with columns of other ranks beside it, y = A x + O ghost, with steps in the epilogue,
-  against plain loops, for any backend. Who includes it has defined
+  offcase.h: products of a copy with columns of other ranks beside it, y = A x + O ghost, and of blocks that are lent,
+  with steps in the epilogue, against plain loops, for any backend. Who includes it has defined
 
     There(from, bytes, &there)       memory of the backend with these values
     ThereAgain(from, bytes, there)   other values in it
@@ -248,5 +248,169 @@ static PetscErrorCode TestOffs(SpikeKrylov *s, PetscInt most, KSPFusedSpMVType f
         PetscCall(TestOff(s, sizes[k], 7, every[e], each[c], form));
         if (sizes[k] < 10000) PetscCall(TestOff(s, sizes[k], 0, every[e], each[c], form));
       }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The same of a matrix of mb block rows that is lent, with columns of others in every `every`-th block row where that is
+  not 0. many: begin() is there though no row needs it
+*/
+static PetscErrorCode TestLentBlocks(SpikeKrylov *s, PetscInt bs, PetscInt mb, PetscInt every, PetscBool many)
+{
+  const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS,  SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA,
+                                   SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA,   SPIKE_CG1_BETA};
+  const int             own[] = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1}; /* which vector y is, and x */
+  const PetscInt        n = mb * bs, nghost = every ? 1 + mb / 2 : 0;
+  PetscInt             *bi[2], *bj[2];
+  PetscScalar          *a[2], *v, *dv, *y, *dy, *got, *ghost;
+  PetscReal            *size;
+  SpikeBlock            b;
+  SpikeBlockMat         A[2];
+  SpikeKrylovLoan       loan;
+  OffHalo               halo;
+  void                 *copy = NULL;
+  char                  where[128];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "blocks of %" PetscInt_FMT ", %" PetscInt_FMT
+                          " rows of them, others' in every %" PetscInt_FMT,
+                          bs, mb, every));
+  memset((void *)&b, 0, sizeof(b));
+  memset((void *)A, 0, sizeof(A));
+  memset((void *)&loan, 0, sizeof(loan));
+  b.k = SpikeBlockKernelsFind(s->k->memtype);
+  PetscCall((*b.k->create)(&b));
+  for (int k = 0; k < 2; k++) {
+    PetscInt nz = 0;
+    void    *there;
+
+    PetscCall(PetscCalloc1(mb + 1, &bi[k]));
+    PetscCall(PetscMalloc1(8 * mb + 1, &bj[k]));
+    for (PetscInt i = 0; i < mb; i++) { /* rows of different lengths, some without a block */
+      const PetscInt count = k ? (every && i % every == 0 ? 1 + i % 3 : 0) : (i % 11 == 5 ? 0 : 1 + (i * 5) % 8);
+
+      for (PetscInt e = 0; e < count; e++) bj[k][nz++] = (i * 13 + e * 7) % (k ? nghost : mb);
+      bi[k][i + 1] = nz;
+    }
+    PetscCall(PetscMalloc1(nz * bs * bs + 1, &a[k]));
+    for (PetscInt e = 0; e <= nz * bs * bs; e++) a[k][e] = Number(80 + k, e);
+    PetscCall((*b.k->matcreate)(&b, bs, mb, k ? nghost : mb, bi[k], bj[k], PETSC_FALSE, &A[k]));
+    PetscCall(There(a[k], (size_t)(nz * bs * bs + 1) * sizeof(PetscScalar), &there));
+    A[k].a = there;
+    loan.nz += (PetscInt64)nz * bs * bs;
+  }
+  PetscCall(PetscMalloc1(5 * n + 1, &v));
+  PetscCall(PetscMalloc1(n + 1, &y));
+  PetscCall(PetscMalloc1(n + 1, &got));
+  PetscCall(PetscMalloc1(n + 1, &size));
+  PetscCall(PetscMalloc1(nghost * bs + 1, &ghost));
+  for (PetscInt i = 0; i < 5 * n; i++) v[i] = Number(60, i);
+  for (PetscInt i = 0; i < nghost * bs; i++) ghost[i] = Number(61, i);
+  PetscCall(There(v, (size_t)(5 * n + 1) * sizeof(*v), (void **)&dv));
+  PetscCall(There(v, (size_t)(n + 1) * sizeof(*y), (void **)&dy));
+  halo.begun = halo.ended = 0;
+  halo.n                  = nghost * bs;
+  halo.values             = ghost;
+  PetscCall(There(ghost, (size_t)(nghost * bs + 1) * sizeof(*ghost), (void **)&halo.ghost));
+  loan.block = &A[0];
+  if (every || many) {
+    loan.off   = &A[1];
+    loan.owner = (void *)&halo;
+    loan.begin = OffBegin;
+    loan.end   = OffEnd;
+  }
+  s->scalars->reason = 0;
+  PetscCall((*s->k->push)(s, PETSC_FALSE));
+  PetscCall((*s->k->borrowblocks)(s, &loan, &copy));
+  OffCheck((PetscBool)(copy && ((SpikeKrylovCopy *)copy)->form == KSP_FUSED_SPMV_BLOCKS), where, "not borrowed");
+  for (size_t ks = 0; copy && ks < 2 * PETSC_STATIC_ARRAY_LENGTH(steps); ks++) {
+    const size_t               k     = ks / 2;
+    const SpikeKrylovStepInfo *info  = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
+    const PetscScalar         *scale = ks % 2 ? v + 4 * n : NULL, *x = v + (from[k] < 0 ? 3 : from[k]) * n;
+    PetscScalar *there[SPIKE_KRYLOV_MAXVECTORS], *here[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS],
+      first[SPIKE_KRYLOV_MAXDOTS];
+    PetscReal most = 1.0;
+    PetscBool good = PETSC_TRUE, same = PETSC_TRUE;
+
+    for (PetscInt m = 0; m < SPIKE_KRYLOV_MAXDOTS; m++) sums[m] = 0.0;
+    for (PetscInt i = 0; i < n; i++) {
+      y[i]    = 0.0;
+      size[i] = 0.0;
+      for (int part = 0; part < 2; part++)
+        for (PetscInt e = bi[part][i / bs]; e < bi[part][i / bs + 1]; e++)
+          for (PetscInt c = 0; c < bs; c++) {
+            const PetscScalar p = a[part][(e * bs + c) * bs + i % bs] * (part ? ghost : x)[bj[part][e] * bs + c];
+
+            y[i] += p;
+            size[i] += PetscAbsScalar(p);
+          }
+      if (scale) {
+        y[i] *= scale[i];
+        size[i] *= PetscAbsScalar(scale[i]);
+      }
+      most = PetscMax(most, size[i]);
+    }
+    for (PetscInt m = 0; info && m < info->nvectors; m++) {
+      there[m] = m == own[k] ? dy : dv + m * n;
+      here[m]  = m == own[k] ? y : v + m * n;
+    }
+    for (PetscInt run = 0; run < 2; run++) {
+      memset((void *)got, 0xff, (size_t)n * sizeof(*got));
+      if (n) PetscCall(ThereAgain(got, (size_t)n * sizeof(*got), dy));
+      PetscCall((*s->k->mult)(s, copy, steps[k], scale ? dv + 4 * n : NULL, dv + (x - v), dy, there));
+      if (info) PetscCall((*s->k->sums)(s, steps[k]));
+      PetscCall(Here(dy, (size_t)n * sizeof(*got), got));
+      for (PetscInt i = 0; i < n; i++)
+        good = (PetscBool)(good && PetscAbsScalar(got[i] - y[i]) <= 100 * bs * PETSC_MACHINE_EPSILON * size[i]);
+      for (PetscInt m = 0; info && m < info->ndots; m++) {
+        same     = (PetscBool)(same && (!run || first[m] == s->local[m]));
+        first[m] = s->local[m];
+      }
+    }
+    OffCheck(good, where, info ? info->name : "product");
+    if (!info) continue;
+    OffCheck(same, where, "a sum differs in a second run");
+    if (n) (*SpikeKrylovLoops_base[steps[k]])(n, &s->scalars->f, here, sums);
+    for (PetscInt m = 0; m < info->ndots; m++)
+      OffCheck((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <=
+                           4 * PETSC_MACHINE_EPSILON * (n + 1) * PetscSqr(most + 2)),
+               where, "a sum behind a product");
+  }
+  OffCheck((PetscBool)(halo.begun == halo.ended && (halo.begun > 0) == (every || many)), where, "messages");
+  PetscCall((*s->k->destroycopy)(s, &copy));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Gone((void *)A[k].a));
+    PetscCall((*b.k->matdestroy)(&b, &A[k]));
+    PetscCall(PetscFree(bi[k]));
+    PetscCall(PetscFree(bj[k]));
+    PetscCall(PetscFree(a[k]));
+  }
+  PetscCall((*b.k->destroy)(&b));
+  PetscCall(Gone(dv));
+  PetscCall(Gone(dy));
+  PetscCall(Gone(halo.ghost));
+  PetscCall(PetscFree(v));
+  PetscCall(PetscFree(y));
+  PetscCall(PetscFree(got));
+  PetscCall(PetscFree(size));
+  PetscCall(PetscFree(ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestLent(SpikeKrylov *s, PetscInt most)
+{
+  const PetscInt sizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 31, 32}, rows[] = {1, 2, 7, 130, 1300, 70001},
+                 every[] = {0, 1, 5, 700};
+
+  PetscFunctionBegin;
+  for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(sizes); b++) {
+    PetscCall(TestLentBlocks(s, sizes[b], 0, 0, PETSC_TRUE)); /* a rank without rows */
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows) && rows[k] <= most; k++)
+      for (size_t e = 0; e < PETSC_STATIC_ARRAY_LENGTH(every); e++) {
+        if (rows[k] * sizes[b] * sizes[b] > 2000000) continue;
+        PetscCall(TestLentBlocks(s, sizes[b], rows[k], every[e], (PetscBool)(rows[k] == 7)));
+      }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

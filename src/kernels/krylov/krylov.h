@@ -2,6 +2,7 @@
 /* krylov.h: the contract between the fused Krylov methods (C, no CUDA) and their backends: a table of functions */
 #pragma once
 
+#include "kernels/block/block.h"
 #include "kernels/dia/dia.h"
 #include "idr.h"
 #include "kernels/stencil/stencil.h"
@@ -45,9 +46,9 @@ typedef struct {
 } SpikeKrylovCSR;
 
 /*
-  A matrix by diagonals, or a stencil, that is lent to products. With several ranks a product calls begin() and end() on
-  each rank: begin() sends entries of x to other ranks and returns where theirs will be, end() waits for them. Rows
-  between ibegin and iend need none of them. Both enqueue on `stream`.
+  A matrix by diagonals, of blocks, or a stencil, that is lent to products. With several ranks a product calls begin()
+  and end() on each rank: begin() sends entries of x to other ranks and returns where theirs will be, end() waits for
+  them. Rows between ibegin and iend need none of them. Both enqueue on `stream`.
 */
 typedef struct {
   const SpikeDIA *dia;
@@ -56,6 +57,8 @@ typedef struct {
   /* NULL where nothing is needed */
   PetscErrorCode (*begin)(void *owner, void *stream, const PetscScalar *x, const PetscScalar **ghost);
   PetscErrorCode (*end)(void *owner, void *stream, const PetscScalar *x);
+  /* in place of dia: blocks in the columns of this rank; and in those of others, whose columns are blocks of ghost[] */
+  const SpikeBlockMat *block, *off;
 } SpikeKrylovLoan;
 
 /*
@@ -78,7 +81,7 @@ static inline PetscErrorCode SpikeKrylovRowsOf(PetscInt n, const PetscInt ai[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What copies of a matrix begin with. form: KSP_FUSED_SPMV_SELL (not on the host), _DIA or _STENCIL */
+/* What copies of a matrix begin with. form: KSP_FUSED_SPMV_SELL (not on the host), _DIA, _STENCIL or _BLOCKS */
 typedef struct {
   KSPFusedSpMVType form;
   PetscInt64       bytes; /* that a product reads of it */
@@ -278,6 +281,13 @@ struct _n_SpikeKrylovKernels {
     Several right-hand sides have no such product. NULL where a backend cannot.
   */
   PetscErrorCode (*borrowstencil)(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *, void **copy);
+
+  /*
+    As borrow(), from the blocks of the loan, square ones of up to SPIKE_BLOCK_MAXBS rows: loan->dia is NULL, off is
+    where begin() is not. Pattern and values stay where they are. form is KSP_FUSED_SPMV_BLOCKS. A product has the bits
+    of a SPIKE_BLOCK_MULT. Several right-hand sides have no such product. NULL where a backend cannot.
+  */
+  PetscErrorCode (*borrowblocks)(SpikeKrylov *, const SpikeKrylovLoan *, void **copy);
 };
 
 /* the latter where the library was built with CUDA */

@@ -268,4 +268,5 @@ const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {
   /* shadow */ SpikeKrylovShadow_CUDA,
   /* iterate */ SpikeKrylovIterate_CUDA,
   /* borrowstencil */ SpikeKrylovBorrowStencil_CUDA,
+  /* borrowblocks */ SpikeKrylovBorrowBlocks_CUDA,
 };

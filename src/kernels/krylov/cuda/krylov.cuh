@@ -337,6 +337,9 @@ PETSC_INTERN PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *, const void *,
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *,
                                                           void **);
 
+/* blocks.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrowBlocks_CUDA(SpikeKrylov *, const SpikeKrylovLoan *, void **);
+
 /* off.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovCouple_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, const SpikeKrylovLoan *,
                                                    void *, PetscBool *);

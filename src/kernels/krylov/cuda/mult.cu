@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* mult.cu: copies of a matrix in the forms of the backend, and their products with a step in the epilogue */
-#include "mult.cuh"
+#include "mult_kernel.cuh"
 
 /* entries over places from which a copy by diagonals is taken unasked: 8 bytes a place against 12 an entry */
 #define SPIKE_DIA_FILL 0.85
@@ -90,74 +90,6 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
 }
 
 /*
-  y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of
-  the step is y. Deterministic. Rows that wait for columns of other ranks keep their sums in y for the next kernel
-*/
-template <int STEP, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4)
-  SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x,
-                        PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned front,
-                        unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
-{
-  using X                             = SpikeKrylovTraits<STEP>;
-  constexpr int                    ND = X::nd ? X::nd : 1;
-  PetscScalar                      d[ND];
-  __shared__ PetscScalar           shared[SPIKE_KRYLOV_THREADS / 32];
-  __shared__ typename ROWS::Shared rows;
-
-  m.prepare(rows);
-  SpikeAwait();
-  if (device->s.reason) return;
-  const SpikeKrylovFactors f = device->s.f;
-
-  SpikeUnroll(k, ND) d[k] = 0.0;
-  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x},
-         SpikeKrylovNothing{}, [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
-           PetscScalar e[X::nv];
-
-           if constexpr (SpikeKrylovIsInside<ROWS>) {
-             if (m.waits(row)) {
-               y[row] = sum;
-               return;
-             }
-           }
-           if (scale) sum = SpikeKrylovMul(scale[row], sum);
-           y[row] = sum;
-           SpikeUnroll(k, X::nv)
-             if ((X::read >> k) & 1) e[k] = k == own ? sum : v.v[k][row];
-           X::row(&f, e, d);
-         });
-  if constexpr (X::nd > 0)
-    SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, front + blockIdx.x, total ? total : gridDim.x);
-}
-
-template <int STEP, class ROWS>
-static PetscErrorCode SpikeKrylovMultStart(const SpikeKrylovCUDA *h, const ROWS &m, const SpikeKrylovMultArgs *a,
-                                           PetscInt blocks)
-{
-  PetscFunctionBegin;
-  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovMultKernel<STEP, ROWS>, dim3((unsigned)blocks), dim3(SPIKE_KRYLOV_THREADS),
-                                  0, h->stream, m, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front,
-                                  (unsigned)a->total, h->device, h->partials, h->devicemail));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <int STEP, class ROWS>
-static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps,
-                                            const SpikeKrylovMultArgs *a, PetscInt *blocks)
-{
-  int resident;
-
-  PetscFunctionBegin;
-  PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
-  *blocks = SpikeKrylovGrid(PetscMin(SpikeKrylovMostBlocks(h), resident * h->gpu->multiprocessors), warps,
-                            SPIKE_KRYLOV_THREADS / 32);
-  PetscCall((SpikeKrylovMultStart<STEP, ROWS>(h, m, a, *blocks)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
   Products in pieces, for those with a step: its sums leave fewer thread blocks resident than a product alone has.
   *blocks is 0 where there are too few rows for pieces
 */
@@ -203,31 +135,17 @@ static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeK
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  With columns of other ranks beside a copy: all rows while the halo travels, then those that have some. The last thread
-  block of both makes the sums
-*/
 template <int STEP>
 static PetscErrorCode SpikeKrylovMultCoupled(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
-                                             const SpikeKrylovMultArgs *args)
+                                             const SpikeKrylovMultArgs *a)
 {
-  const PetscInt      each = 32 / PetscMax(1, c->off.T), warps = (c->off.count + each - 1) / each;
-  SpikeKrylovOffRows  waiting = {c->off, NULL, args->y};
-  SpikeKrylovMultArgs a       = *args;
-  PetscInt            inside, outside;
+  const PetscInt each = 32 / PetscMax(1, c->off.T);
 
   PetscFunctionBegin;
-  if (c->off.count) {
-    PetscCall(SpikeKrylovMultForm<STEP>(h, c, NULL, &inside));
-    PetscCall(SpikeKrylovMultLaunch<STEP>(h, waiting, warps, NULL, &outside));
-    a.total = inside + outside;
-  }
-  PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &waiting.ghost));
-  PetscCall(SpikeKrylovMultForm<STEP>(h, c, &a, &inside));
-  PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
-  if (!c->off.count) PetscFunctionReturn(PETSC_SUCCESS);
-  a.front = inside;
-  PetscCall(SpikeKrylovMultLaunch<STEP>(h, waiting, warps, &a, &outside));
+  PetscCall(SpikeKrylovMultWaiting<STEP>(h, c, SpikeKrylovOffRows{c->off, NULL, a->y}, (c->off.count + each - 1) / each,
+                                         a, [&](const SpikeKrylovMultArgs *args, PetscInt *blocks) {
+                                           return SpikeKrylovMultForm<STEP>(h, c, args, blocks);
+                                         }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,6 +204,7 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
   }
   PetscCall(PetscLogGpuTimeBegin());
   if (c->stencil) PetscCall(SpikeKrylovStencilMult_CUDA(h, c, step, &a));
+  else if (c->loan.block) PetscCall(SpikeKrylovBlocksMult_CUDA(h, c, step, &a));
   else PetscCall(SpikeKrylovMultStep_CUDA(h, c, step, &a, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(

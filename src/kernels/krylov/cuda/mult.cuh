@@ -36,8 +36,8 @@ typedef struct {
 } SpikeKrylovDia;
 
 /*
-  Columns of other ranks, in CSR: the rows that have some, ascending, T lanes each. For them bit i % 32 of mask[i / 32]
-  is set
+  Columns of other ranks, in CSR: the rows, or block rows, that have some, ascending, T lanes each. Bit i % 32 of
+  mask[i / 32] is set where row i is, or is in, one of them
 */
 typedef struct {
   PetscInt     count;
@@ -53,7 +53,7 @@ typedef struct {
   SpikeKrylovSell sell;
   SpikeKrylovDia  dia;
   bool            coupled; /* off, beside sell or dia, has columns of other ranks; loan supplies them */
-  SpikeKrylovOff  off;
+  SpikeKrylovOff  off;     /* of blocks that are lent: block rows, and no entries */
   int             diaoffset[SPIKE_DIA_MOST]; /* those of dia, for the host */
   bool            borrowed;                  /* dia lies in the memory of a matrix: */
   SpikeKrylovLoan loan;
@@ -82,7 +82,9 @@ static inline PetscErrorCode SpikeKrylovCopyAlloc(void **memory, size_t bytes, b
 
 static inline PetscInt SpikeKrylovCopyRows(const SpikeKrylovCopyCUDA *c)
 {
-  return c->stencil ? SpikeStencilSize(c->stencil) : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
+  if (c->stencil) return SpikeStencilSize(c->stencil);
+  if (c->loan.block) return c->loan.block->mb * c->loan.block->bs;
+  return c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
 }
 
 /* call(step) with the step as a constant: those that a product can have in its epilogue, or SPIKE_KRYLOV_NSTEPS */
@@ -386,6 +388,17 @@ static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&
 /* mult.cu: a product with this step in its epilogue, or without arguments only the blocks of its kernel */
 PETSC_INTERN PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
                                                      SpikeKrylovStep, const SpikeKrylovMultArgs *, PetscInt *);
+
+/*
+  off.cu: row, at and mask of n rows of bs rows each, whose entries end where ai says; NULL: there are none. *made is
+  false where there is no memory
+*/
+PETSC_INTERN PetscErrorCode SpikeKrylovOffPattern(const SpikeKrylovCUDA *, PetscInt n, PetscInt bs, const PetscInt *ai,
+                                                  SpikeKrylovOff *, bool *made);
+
+/* blocks.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovBlocksMult_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                       SpikeKrylovStep, const SpikeKrylovMultArgs *);
 
 /* stencil.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,

@@ -2,6 +2,7 @@
 /* host.h: the host backend's loops for the instruction set in use, and its copies of a matrix */
 #pragma once
 
+#include "kernels/block/host/host.h"
 #include "kernels/dia/dia.h"
 #include "kernels/krylov/krylov.h"
 
@@ -48,6 +49,13 @@ PETSC_INTERN PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *, const SpikeKrylo
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *, const SpikeKrylovLoan *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *,
                                                           void **);
+
+/* blocks.c */
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrowBlocks_Host(SpikeKrylov *, const SpikeKrylovLoan *, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_Host(SpikeKrylov *, const SpikeKrylovLoan *, SpikeKrylovStep,
+                                                       const PetscScalar *, const PetscScalar *, PetscScalar *,
+                                                       PetscScalar *const[]);
+
 PETSC_INTERN PetscErrorCode SpikeKrylovRefill_Host(SpikeKrylov *, const SpikeKrylovCSR *, void *);
 PETSC_INTERN PetscErrorCode SpikeKrylovCouple_Host(SpikeKrylov *, const SpikeKrylovCSR *, const SpikeKrylovLoan *,
                                                    void *, PetscBool *);

@@ -113,6 +113,7 @@ const SpikeKrylovKernels SpikeKrylovKernels_Host = {
   .copy          = SpikeKrylovCopy_Host,
   .borrow        = SpikeKrylovBorrow_Host,
   .borrowstencil = SpikeKrylovBorrowStencil_Host,
+  .borrowblocks  = SpikeKrylovBorrowBlocks_Host,
   .refill        = SpikeKrylovRefill_Host,
   .couple        = SpikeKrylovCouple_Host,
   .recouple      = SpikeKrylovRecouple_Host,

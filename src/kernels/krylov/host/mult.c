@@ -259,13 +259,15 @@ PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *s, const void *copy, SpikeKrylo
   const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
   const SpikeDIA            *dia   = c->loan.dia;
   const SpikeStencil        *S     = c->stencil;
-  const PetscInt             n     = S ? SpikeStencilSize(S) : dia->n;
+  const SpikeBlockMat       *block = c->loan.block;
+  const PetscInt             n     = S ? SpikeStencilSize(S) : (block ? block->mb * block->bs : dia->n);
   const PetscScalar         *ghost = NULL;
 
   PetscFunctionBegin;
   if (s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; info && k < info->ndots; k++) s->local[k] = 0.0;
   if (S) PetscCall(SpikeKrylovMultStencil(s, c, step, scale, x, y, v));
+  else if (block) PetscCall(SpikeKrylovMultBlocks_Host(s, &c->loan, step, scale, x, y, v));
   else if (c->off.there) PetscCall(SpikeKrylovMultCoupled(s, c, step, scale, x, y, v));
   else {
     if (c->loan.begin) PetscCall((*c->loan.begin)(c->loan.owner, NULL, x, &ghost));
