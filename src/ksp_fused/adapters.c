@@ -263,8 +263,8 @@ PetscErrorCode KSPFusedGetParts(Mat A, Mat part[2], const PetscInt *garray[])
 }
 
 /*
-  Of such a matrix on this rank what KSPFusedIsKnown() asks, with as many own columns as rows, and both parts where the
-  backend works
+  Of such a matrix on this rank what KSPFusedIsKnown() asks, with as many own columns as rows, both parts where the
+  backend works, and the columns of others in ascending order: who creates a matrix from its parts may have others
 */
 PetscErrorCode KSPFusedIsKnownParallel(Mat A, PetscMemType memtype, PetscBool *known)
 {
@@ -272,6 +272,8 @@ PetscErrorCode KSPFusedIsKnownParallel(Mat A, PetscMemType memtype, PetscBool *k
   PetscErrorCodeFn        *mult;
   PetscMemType             there;
   PetscBool                cuda, assembled, same;
+  const PetscInt          *garray;
+  PetscInt                 nghost;
   Mat                      part[2];
 
   PetscFunctionBegin;
@@ -289,11 +291,13 @@ PetscErrorCode KSPFusedIsKnownParallel(Mat A, PetscMemType memtype, PetscBool *k
   }
   PetscCall(MatGetOperation(A, MATOP_MULT, &mult));
   if (mult != fresh[cuda]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPFusedGetParts(A, part, NULL));
+  PetscCall(KSPFusedGetParts(A, part, &garray));
   PetscCall(KSPFusedIsKnown(part[0], memtype, known));
   PetscCall(PetscObjectTypeCompare((PetscObject)part[1], ((PetscObject)part[0])->type_name, &same));
   PetscCall(MatGetMemType_Spike(part[1], &there));
   *known = (PetscBool)(*known && same && there == memtype);
+  PetscCall(MatGetSize(part[1], NULL, &nghost));
+  for (PetscInt k = 1; k < nghost && *known; k++) *known = (PetscBool)(garray[k - 1] < garray[k]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
