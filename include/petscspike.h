@@ -282,11 +282,12 @@ PETSC_EXTERN const char *const KSPFusedReductionsTypes[];
   Values:
 + `KSP_FUSED_SPMV_PETSC` - `MatMult()`
 . `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in the form that moves the fewest bytes, where it is a
-                           `MATSEQAIJCUSPARSE` or a `MATSEQAIJ` that one suits; the products of a `MATDIA` or
-                           `MATGRIDSTENCIL` as it lies; else `MatMult()`
+                           `MATAIJCUSPARSE` or a `MATAIJ` that one suits; the products of a `MATDIA`,
+                           `MATGRIDSTENCIL` or `MATBAIJCUDA` as it lies; else `MatMult()`
 . `KSP_FUSED_SPMV_SELL`  - a copy in slices of rows on a device where padding adds at most 30 percent, else `MatMult()`
 . `KSP_FUSED_SPMV_DIA`   - a copy by diagonals where there are at most 128 of them, else `MatMult()`
-- `KSP_FUSED_SPMV_STENCIL` - the products of a `MATGRIDSTENCIL` as it lies, else `MatMult()`
+. `KSP_FUSED_SPMV_STENCIL` - the products of a `MATGRIDSTENCIL` as it lies, else `MatMult()`
+- `KSP_FUSED_SPMV_BLOCKS`  - the products of a `MATBAIJCUDA` as it lies, else `MatMult()`
 
   Level: intermediate
 
@@ -297,7 +298,8 @@ typedef enum {
   KSP_FUSED_SPMV_AUTO,
   KSP_FUSED_SPMV_SELL,
   KSP_FUSED_SPMV_DIA,
-  KSP_FUSED_SPMV_STENCIL
+  KSP_FUSED_SPMV_STENCIL,
+  KSP_FUSED_SPMV_BLOCKS
 } KSPFusedSpMVType;
 PETSC_EXTERN const char *const KSPFusedSpMVTypes[];
 
@@ -383,8 +385,8 @@ typedef struct {
   /* products were those of a copy of the matrix                                     */
   PetscBool copy;
   /*
-    whose products: KSP_FUSED_SPMV_PETSC, _SELL or _DIA, without a copy those of a MATDIA itself; _STENCIL: those of a
-    MATGRIDSTENCIL itself
+    whose products, on this rank: KSP_FUSED_SPMV_PETSC, _SELL or _DIA, without a copy those of a MATDIA itself;
+    _STENCIL: those of a MATGRIDSTENCIL itself; _BLOCKS: those of a MATBAIJCUDA itself
   */
   KSPFusedSpMVType product;
   /* the host waited for each iteration                                              */

@@ -21,7 +21,6 @@ static PetscErrorCode SolveByCopy(KSP ksp, Vec b, Vec x, const char where[])
 {
   Mat              A;
   PetscBool        device, copy;
-  PetscMPIInt      size;
   KSPFusedSpMVType asked;
   KSPFusedInfo     info;
 
@@ -29,10 +28,9 @@ static PetscErrorCode SolveByCopy(KSP ksp, Vec b, Vec x, const char where[])
   PetscCall(SpikeTestSolve(ksp, b, x, where));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(SpikeTestOnDevice(A, &device));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(KSPFusedGetSpMVType(ksp, &asked));
   PetscCall(KSPFusedGetInfo(ksp, &info));
-  copy = (PetscBool)(size == 1 && (asked == KSP_FUSED_SPMV_AUTO || asked == KSP_FUSED_SPMV_DIA));
+  copy = (PetscBool)(asked == KSP_FUSED_SPMV_AUTO || asked == KSP_FUSED_SPMV_DIA);
   if (!device)
     PetscCall(SpikeTestCheck((PetscBool)(info.copy == copy &&
                                          info.product == (copy ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_PETSC)),

@@ -696,14 +696,19 @@ int main(int argc, char **argv)
       output_file: output/ksp_matsolve_1.out
       test:
          suffix: 1
-         nsize: {{1 2 3}}
+      # columns take MatMult() there, single solves copies: counts of iterations differ by rounding
       test:
          suffix: product
+         nsize: {{1 2 3}}
          args: -product petsc
       test:
          suffix: cuda
-         nsize: {{1 2}}
          requires: cuda gpurun
          args: -mat_type aijcusparse -product {{auto petsc}}
+      test:
+         suffix: cuda2
+         nsize: 2
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -product petsc
 
 TEST*/

@@ -26,8 +26,8 @@ typedef struct {
   /* changes with the values too */
   PetscObjectState values;
   /*
-    a matrix by diagonals in memory of memtype, which others may multiply by in kernels of their own while shape stays;
-    product.dia is NULL where there is none
+    a matrix by diagonals, or of blocks, in memory of memtype, which others may multiply by in kernels of their own
+    while shape stays; product.dia, or product.block, is NULL where there is none
   */
   SpikeKrylovLoan product;
   /*

@@ -127,7 +127,8 @@ static PetscErrorCode KSPFusedEnqueues_Private(PetscObject object, PetscBool kno
 
   PetscFunctionBegin;
   PetscCall(SpikeGetEnqueue(object, &e));
-  *enqueues = (PetscBool)(known || ((e.run || e.product.dia || e.stencil) && PetscMemTypeCUDA(e.memtype)));
+  *enqueues = (PetscBool)(known ||
+                          ((e.run || e.product.dia || e.product.block || e.stencil) && PetscMemTypeCUDA(e.memtype)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,30 +246,88 @@ PetscErrorCode KSPFusedIsKnown(Mat A, PetscMemType memtype, PetscBool *known)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's MATMPIAIJ or MATMPIAIJCUSPARSE: the same on all ranks */
+PetscErrorCode KSPFusedIsParallel(Mat A, PetscBool *parallel)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, parallel, MATMPIAIJ, MATMPIAIJCUSPARSE, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parts of such a matrix, own columns and columns garray[] of other ranks */
+PetscErrorCode KSPFusedGetParts(Mat A, Mat part[2], const PetscInt *garray[])
+{
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &part[0], &part[1], garray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Of such a matrix on this rank what KSPFusedIsKnown() asks, with as many own columns as rows, both parts where the
+  backend works, and the columns of others in ascending order: who creates a matrix from its parts may have others
+*/
+PetscErrorCode KSPFusedIsKnownParallel(Mat A, PetscMemType memtype, PetscBool *known)
+{
+  static PetscErrorCodeFn *fresh[2] = {NULL, NULL};
+  PetscErrorCodeFn        *mult;
+  PetscMemType             there;
+  PetscBool                cuda, assembled, same;
+  const PetscInt          *garray;
+  PetscInt                 nghost;
+  Mat                      part[2];
+
+  PetscFunctionBegin;
+  *known = PETSC_FALSE;
+  PetscCall(MatAssembled(A, &assembled));
+  if (!assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJCUSPARSE, &cuda));
+  if (!fresh[cuda]) {
+    Mat B;
+
+    PetscCall(MatCreate(PETSC_COMM_SELF, &B));
+    PetscCall(MatSetType(B, ((PetscObject)A)->type_name));
+    PetscCall(MatGetOperation(B, MATOP_MULT, &fresh[cuda]));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(MatGetOperation(A, MATOP_MULT, &mult));
+  if (mult != fresh[cuda]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPFusedGetParts(A, part, &garray));
+  PetscCall(KSPFusedIsKnown(part[0], memtype, known));
+  PetscCall(PetscObjectTypeCompare((PetscObject)part[1], ((PetscObject)part[0])->type_name, &same));
+  PetscCall(MatGetMemType_Spike(part[1], &there));
+  *known = (PetscBool)(*known && same && there == memtype);
+  PetscCall(MatGetSize(part[1], NULL, &nghost));
+  for (PetscInt k = 1; k < nghost && *known; k++) *known = (PetscBool)(garray[k - 1] < garray[k]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   A that is stored by diagonals where the backend works, the same on all ranks: e->product.dia is NULL where it is not;
-  or a stencil there: else e->stencil is NULL
+  or in blocks: else e->product.block is NULL; or a stencil: else e->stencil is NULL
 */
 PetscErrorCode KSPFusedGetProduct(Mat A, PetscMemType memtype, SpikeEnqueue *e)
 {
   PetscFunctionBegin;
   PetscCall(SpikeGetEnqueue((PetscObject)A, e));
   if (e->memtype != memtype) {
-    e->product.dia = NULL;
-    e->stencil     = NULL;
+    e->product.dia   = NULL;
+    e->product.block = NULL;
+    e->stencil       = NULL;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Arrays until KSPFusedRestoreCSR(), NULL where there are no entries */
 PetscErrorCode KSPFusedGetCSR(Mat A, PetscMemType memtype, SpikeKrylovCSR *csr, SpikeCSR *piece)
 {
   MatInfo info;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJGetCSR_Spike(A, memtype, piece));
+  PetscCall(PetscMemzero(piece, sizeof(*piece)));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   PetscCall(MatGetSize(A, &csr->n, NULL));
   csr->nz = (PetscInt)info.nz_used;
+  if (csr->nz) PetscCall(MatSeqAIJGetCSR_Spike(A, memtype, piece));
   csr->ai = piece->ai;
   csr->aj = piece->aj;
   csr->aa = piece->aa;
@@ -278,7 +337,7 @@ PetscErrorCode KSPFusedGetCSR(Mat A, PetscMemType memtype, SpikeKrylovCSR *csr, 
 PetscErrorCode KSPFusedRestoreCSR(Mat A, PetscMemType memtype, SpikeCSR *piece)
 {
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJRestoreCSR_Spike(A, memtype, piece));
+  if (piece->ai) PetscCall(MatSeqAIJRestoreCSR_Spike(A, memtype, piece));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,6 +6,7 @@
 
     fused.h                       types, and the operations that a method calls
     adapters                      what is known about PETSc's own Mat and PC types
+    fusedranks                    products of a MATMPIAIJ by copies of its parts
     fusedstate                    state in the backend, products of A, lifetime of graphs, arrays of vectors
     fusedbasis    fusedrhsmat     basis steps                   tall matrices of several right-hand sides
     fusedsteps    fusedrhssteps   operations of one vector      operations of several right-hand sides; fusedtall
@@ -37,10 +38,11 @@
 
   Products and preconditioners. Any Mat, PC, null space and transpose works, by KSP_PCApplyBAorAB(). Where the backend
   has its own copy of A, or A lends its storage, the backend makes the product and takes the sums of the next step in
-  the same pass. A preconditioner that enqueues its own work (common/enqueue.h), or is a diagonal matrix, runs on the
-  backend's stream without PCApply(). Where an iteration launches nothing else it becomes a CUDA graph; a method whose
-  iterations differ has one graph for each iteration of its period. Where the backend has the whole iteration and B is
-  the identity or a diagonal matrix, one launch makes many iterations.
+  the same pass; on several ranks the columns of others are added before the sums. A preconditioner that enqueues its
+  own work (common/enqueue.h), or is a diagonal matrix, runs on the backend's stream without PCApply(). Where an
+  iteration launches nothing else it becomes a CUDA graph; a method whose iterations differ has one graph for each
+  iteration of its period. Where the backend has the whole iteration and B is the identity or a diagonal matrix, one
+  launch makes many iterations.
 
   Basis steps work on s vectors at once, s known at run time (fusedbasis.c, recurrences: kernels/krylov/idr.h). PETSc's
   functions replace them where no backend has such vectors, or s is more than the backend takes.
@@ -63,6 +65,7 @@
 #include "kernels/krylov/blockcg.h"
 #include "common/enqueue.h"
 #include "common/petsccompat.h"
+#include "mat_halo/halolist.h"
 
 typedef struct _n_KSPFused    KSPFused;
 typedef struct _n_KSPFusedRhs KSPFusedRhs;
@@ -156,10 +159,17 @@ typedef struct {
   PetscObjectId    mat;
   PetscObjectState nonzero, values; /* of a loan: nonzero is its shape */
   KSPFusedSpMVType spmv;
-  PetscBool        borrowed; /* A lends its diagonals or its stencil */
-  PetscBool        stencil;
-  SpikeEnqueue     enqueue; /* run is not NULL: without a copy A puts its product on the stream of the method */
+  PetscBool        borrowed; /* A lends its diagonals, its blocks or its stencil */
+  SpikeEnqueue     enqueue;  /* run is not NULL: without a copy A puts its product on the stream of the method */
 } KSPFusedProduct;
+
+/* What the copy of a MATMPIAIJ was made for, and the columns that its rows have on other ranks */
+typedef struct {
+  PetscBool        tried;
+  PetscObjectState nonzero[2], values[3]; /* of the parts; the third is that of A */
+  SpikeBlock       b;                     /* packs messages */
+  MatHaloList      list;
+} KSPFusedRanks;
 
 /* The preconditioner B of this solve */
 typedef struct {
@@ -246,6 +256,7 @@ struct _n_KSPFused {
   PetscMPIInt            size;
   KSPFusedOptions        options;
   KSPFusedProduct        product;
+  KSPFusedRanks          ranks;
   KSPFusedPreconditioner pc;
   KSPFusedGraphs         graph;
   KSPFusedRun            run;

@@ -4,8 +4,8 @@
 #include "fusedrhsoptions.h"
 
 const char *const KSPFusedReductionsTypes[] = {"PLAIN", "MERGED", "KSPFusedReductions", "KSP_FUSED_REDUCTIONS_", NULL};
-const char *const KSPFusedSpMVTypes[]       = {"PETSC",           "AUTO", "SELL", "DIA", "STENCIL", "KSPFusedSpMVType",
-                                               "KSP_FUSED_SPMV_", NULL};
+const char *const KSPFusedSpMVTypes[] =
+  {"PETSC", "AUTO", "SELL", "DIA", "STENCIL", "BLOCKS", "KSPFusedSpMVType", "KSP_FUSED_SPMV_", NULL};
 const char *const KSPFusedPersistentTypes[] = {"AUTO", "OFF", "ON", "KSPFusedPersistentType", "KSP_FUSED_PERSISTENT_",
                                                NULL};
 
@@ -298,20 +298,23 @@ static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
-- type - `KSP_FUSED_SPMV_AUTO` (default), `KSP_FUSED_SPMV_PETSC`, `KSP_FUSED_SPMV_SELL`, `KSP_FUSED_SPMV_DIA` or
-         `KSP_FUSED_SPMV_STENCIL`
+- type - `KSP_FUSED_SPMV_AUTO` (default), `KSP_FUSED_SPMV_PETSC`, `KSP_FUSED_SPMV_SELL`, `KSP_FUSED_SPMV_DIA`,
+         `KSP_FUSED_SPMV_STENCIL` or `KSP_FUSED_SPMV_BLOCKS`
 
   Options Database Key:
-. -ksp_fused_spmv (petsc|auto|sell|dia|stencil) - the product
+. -ksp_fused_spmv (petsc|auto|sell|dia|stencil|blocks) - the product
 
   Level: intermediate
 
   Notes:
-  On one rank, with a `MATSEQAIJCUSPARSE` on the device or a `MATSEQAIJ` on the host, the products of an iteration are
-  those of a copy of the matrix. It takes as much memory there as the matrix, by diagonals as a rule less, and pays from
-  about ten iterations on. It is made in the first solve, filled anew when values change, and made anew when the pattern
-  does. With it sums of inner products are taken while the product is in registers or in cache. Transposed products and
-  those for true residuals are `MatMult()`.
+  With a `MATAIJCUSPARSE` on the device or a `MATAIJ` on the host, the products of an iteration are those of a copy of
+  the matrix. It takes as much memory there as the matrix, by diagonals as a rule less, and pays from about ten
+  iterations on. It is made in the first solve, filled anew when values change, and made anew when the pattern does.
+  With it sums of inner products are taken while the product is in registers or in cache. Transposed products, those for
+  true residuals and, on several ranks, those with several right-hand sides are `MatMult()`.
+
+  On several ranks each makes a copy of the columns that it owns, in the form that suits them, and one of the others.
+  Rows that need nothing of other ranks are multiplied while messages travel. Where one rank has no copy, none has.
 
   By diagonals no indices are stored: `KSP_FUSED_SPMV_AUTO` takes that form on a device where at least 85 percent of the
   places on the diagonals have entries, as with stencils on regular grids, on the host where at least half of them have.
@@ -344,8 +347,8 @@ static PetscErrorCode KSPFusedSetSpMVType_Fused(KSP ksp, KSPFusedSpMVType type)
 . ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
-. type - `KSP_FUSED_SPMV_AUTO` (default), `KSP_FUSED_SPMV_PETSC`, `KSP_FUSED_SPMV_SELL`, `KSP_FUSED_SPMV_DIA` or
-         `KSP_FUSED_SPMV_STENCIL`
+. type - `KSP_FUSED_SPMV_AUTO` (default), `KSP_FUSED_SPMV_PETSC`, `KSP_FUSED_SPMV_SELL`, `KSP_FUSED_SPMV_DIA`,
+         `KSP_FUSED_SPMV_STENCIL` or `KSP_FUSED_SPMV_BLOCKS`
 
   Level: intermediate
 
@@ -605,15 +608,18 @@ static PetscErrorCode KSPFusedViewMethod_Private(KSP ksp, PetscViewer viewer)
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  PetscCall(
-    PetscViewerASCIIPrintf(viewer, "  %s reductions, product %s\n",
-                           f->options.reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->options.replacement ? "merged"
-                                                                                                           : "plain",
-                           f->info.product == KSP_FUSED_SPMV_DIA
-                             ? (f->info.copy ? "by a copy in diagonals" : "by its diagonals")
-                             : (f->info.product == KSP_FUSED_SPMV_SELL
-                                  ? "by a copy in slices"
-                                  : (f->info.product == KSP_FUSED_SPMV_STENCIL ? "by its stencil" : "by MatMult()"))));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s reductions, product %s\n",
+                                   f->options.reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->options.replacement
+                                     ? "merged"
+                                     : "plain",
+                                   f->info.product == KSP_FUSED_SPMV_DIA
+                                     ? (f->info.copy ? "by a copy in diagonals" : "by its diagonals")
+                                     : (f->info.product == KSP_FUSED_SPMV_SELL
+                                          ? "by a copy in slices"
+                                          : (f->info.product == KSP_FUSED_SPMV_STENCIL
+                                               ? "by its stencil"
+                                               : (f->info.product == KSP_FUSED_SPMV_BLOCKS ? "by its blocks"
+                                                                                           : "by MatMult()")))));
   if (f->options.replacement)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  residual replaced every %" PetscInt_FMT " iterations\n",
                                      f->options.replacement));

@@ -540,8 +540,9 @@ static PetscErrorCode KSPFusedRhsSolve_Private(KSP ksp, Mat B, Mat X)
 
   PetscFunctionBegin;
   PetscCall(KSPFusedSetForm(ksp));
-  /* a loan sends the halo of one vector at a time, and a stencil has no product with several columns */
-  if (f->product.own && (f->size > 1 || f->product.stencil)) {
+  /* halos are of one vector at a time, and stencils and blocks that are lent have no product with several columns */
+  if (f->product.own &&
+      (f->size > 1 || f->info.product == KSP_FUSED_SPMV_STENCIL || f->info.product == KSP_FUSED_SPMV_BLOCKS)) {
     f->product.own  = PETSC_FALSE;
     f->info.product = KSP_FUSED_SPMV_PETSC;
   }

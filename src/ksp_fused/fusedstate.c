@@ -3,6 +3,7 @@
 #include "fusedstate.h"
 #include "adapters.h"
 #include "common/agree.h"
+#include "fusedranks.h"
 #include <petsc/private/pcimpl.h>
 
 /*
@@ -74,6 +75,7 @@ PetscErrorCode KSPFusedDestroyState(KSPFused *f)
   PetscFunctionBegin;
   PetscCall(KSPFusedDestroyGraphs(f));
   if (f->product.copy) PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+  PetscCall(KSPFusedRanksReset(f));
   if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
   PetscCall(VecDestroy(&f->pc.store));
   PetscCall(PetscMemzero(&f->s, sizeof(f->s)));
@@ -127,8 +129,8 @@ static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
 }
 
 /*
-  Products of a matrix that lends its diagonals or its stencil: nothing is copied. New values are in the same memory, or
-  the shape is another one
+  Products of a matrix that lends its diagonals, its blocks or its stencil: nothing is copied. New values are in the
+  same memory, or the shape is another one
 */
 static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, const SpikeEnqueue *e)
 {
@@ -137,6 +139,7 @@ static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, cons
     PetscCall(KSPFusedDestroyGraphs(f));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
     if (e->stencil) PetscCall((*f->s.k->borrowstencil)(&f->s, e->stencil, &e->product, &f->product.copy));
+    else if (e->product.block) PetscCall((*f->s.k->borrowblocks)(&f->s, &e->product, &f->product.copy));
     else PetscCall((*f->s.k->borrow)(&f->s, &e->product, &f->product.copy));
   }
   f->product.nonzero = e->shape;
@@ -159,7 +162,7 @@ static PetscErrorCode KSPFusedCopy_Private(KSPFused *f, Mat A, PetscObjectId id)
     PetscCall(KSPFusedDestroyGraphs(f));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
     PetscCall(KSPFusedGetCSR(A, f->s.k->memtype, &csr, &piece));
-    PetscCall((*f->s.k->copy)(&f->s, &csr, f->options.spmv, &f->product.copy));
+    if (csr.nz) PetscCall((*f->s.k->copy)(&f->s, &csr, f->options.spmv, &f->product.copy));
     PetscCall(KSPFusedRestoreCSR(A, f->s.k->memtype, &piece));
   } else if (f->product.values != values && f->product.copy) {
     PetscCall(KSPFusedGetCSR(A, f->s.k->memtype, &csr, &piece));
@@ -190,7 +193,10 @@ static PetscErrorCode KSPFusedSetEnqueued_Private(KSPFused *f, PetscObjectId id,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who makes the products of this solve: a loan of A, a copy of A, A itself on the stream of the method, or MatMult() */
+/*
+  Who makes the products of this solve: a loan of A, a copy of A or of its parts, A itself on the stream of the method,
+  or MatMult()
+*/
 static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
 {
   KSPFused              *f    = (KSPFused *)ksp->data;
@@ -198,21 +204,26 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   Mat                    A;
   SpikeEnqueue           e, enqueued;
   PetscObjectId          id;
-  PetscBool              known = PETSC_FALSE, lent;
+  PetscBool              known = PETSC_FALSE, able, copies, lent;
 
   PetscFunctionBegin;
   f->product.own         = PETSC_FALSE;
   enqueued               = f->product.enqueue;
   f->product.enqueue.run = NULL;
-  if (spmv == KSP_FUSED_SPMV_PETSC || !f->s.k->copy || f->basis.usevec || ksp->transpose_solve)
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (spmv == KSP_FUSED_SPMV_PETSC || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  able = (PetscBool)(f->s.k->copy && !f->basis.usevec);
+  PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &able));
+  if (!able) PetscFunctionReturn(PETSC_SUCCESS);
+  copies = (PetscBool)(spmv != KSP_FUSED_SPMV_STENCIL && spmv != KSP_FUSED_SPMV_BLOCKS);
+  if (f->size > 1 && copies) PetscCall(KSPFusedRanksKnow(ksp, A, &known));
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(KSPFusedGetProduct(A, f->s.k->memtype, &e));
   if (!f->s.k->borrow || (spmv != KSP_FUSED_SPMV_AUTO && spmv != KSP_FUSED_SPMV_DIA)) e.product.dia = NULL;
   if (!f->s.k->borrowstencil || (spmv != KSP_FUSED_SPMV_AUTO && spmv != KSP_FUSED_SPMV_STENCIL)) e.stencil = NULL;
-  lent = (PetscBool)(e.product.dia || e.stencil);
-  if (!lent && f->size == 1 && spmv != KSP_FUSED_SPMV_STENCIL) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
+  if (!f->s.k->borrowblocks || (spmv != KSP_FUSED_SPMV_AUTO && spmv != KSP_FUSED_SPMV_BLOCKS)) e.product.block = NULL;
+  lent = (PetscBool)(e.product.dia || e.product.block || e.stencil);
+  if (!lent && f->size == 1 && copies) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
   if (!lent && !known) {
     f->product.enqueue = enqueued; /* of the solve before */
     if (e.run && e.capturable && f->size == 1 && e.memtype == f->s.k->memtype && spmv == KSP_FUSED_SPMV_AUTO)
@@ -221,11 +232,11 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (lent) PetscCall(KSPFusedBorrow_Private(f, id, &e));
+  else if (f->size > 1) PetscCall(KSPFusedRanksCopy(ksp, A, id));
   else PetscCall(KSPFusedCopy_Private(f, A, id));
   f->product.mat      = id;
   f->product.spmv     = spmv;
   f->product.borrowed = lent;
-  f->product.stencil  = (PetscBool)(e.stencil != NULL);
   f->product.own      = (PetscBool)(f->product.copy != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

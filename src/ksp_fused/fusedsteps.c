@@ -187,7 +187,7 @@ static PetscErrorCode KSPFusedApply_Vector(KSP ksp, Vec x, Vec y, Vec work)
 
 /*
   y <- B A x or A B x and a step that reads y: one pass where the backend's product comes last, or B is a diagonal
-  matrix
+  matrix. No null space is removed behind a product that comes last
 */
 static PetscErrorCode KSPFusedApplyStep_Vector(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, const Vec v[])
 {
@@ -196,7 +196,8 @@ static PetscErrorCode KSPFusedApplyStep_Vector(KSP ksp, Vec x, Vec y, Vec work, 
   PetscFunctionBegin;
   if (f->product.own && (f->pc.identity || (f->pc.diagonal && ksp->pc_side == PC_LEFT)))
     PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, v, f->pc.identity ? NULL : f->pc.diagonal, x, y));
-  else if (f->product.own && (f->pc.diagonal || f->pc.enqueue.run) && ksp->pc_side == PC_RIGHT) {
+  else if (f->product.own && (f->pc.diagonal || f->pc.enqueue.run || !ksp->pc->ops->applyBA) &&
+           ksp->pc_side == PC_RIGHT) {
     PetscCall(KSPFusedPCApply_Vector(ksp, x, work));
     PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, v, NULL, work, y));
   } else {

@@ -182,7 +182,7 @@ static PetscErrorCode MatBAIJCUDATakeAway_Private(Mat A, PetscBool stays)
   if (stays) PetscCall(MatBAIJCUDAToHost_Private(A));
   PetscCall(MatBAIJCUDACompose_Private(A, PETSC_FALSE, stays));
   PetscCall(MatBAIJCUDACOOReset_Private(A));
-  PetscCall(MatBAIJCUDAHaloReset_Private(A));
+  PetscCall(MatHaloListReset_Private(&c->list));
   PetscCall(MatBAIJCUDAReset_Private(A));
   PetscCall(MatBAIJCUDAUnwrap_Private(A));
   A->ops->destroy           = c->ops.destroy;

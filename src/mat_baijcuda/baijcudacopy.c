@@ -5,6 +5,13 @@
 */
 #include "baijcudaimpl.h"
 
+PetscObjectState MatBAIJCUDANextShape_Private(void)
+{
+  static PetscObjectState shape = 0;
+
+  return ++shape;
+}
+
 PetscErrorCode MatBAIJCUDAGetBackend_Private(Mat A)
 {
   Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
@@ -61,7 +68,7 @@ static PetscErrorCode MatBAIJCUDASetPattern_Private(Mat A, PetscBool trans)
   PetscCall((*c->k->matdestroy)(&c->b, &c->mat));
   PetscCall(PetscMemzero(&c->mat, sizeof(c->mat)));
   c->pattern = -1;
-  c->shape++;
+  c->shape   = MatBAIJCUDANextShape_Private();
   PetscCall((*c->k->matcreate)(&c->b, bs, mb, A->cmap->n / bs, bi, bj, trans, &c->mat));
   c->trans = trans;
   if (!values || c->nval != (PetscCount)bi[mb] * bs * bs) {

@@ -192,7 +192,7 @@ static PetscErrorCode MatAssemblyEnd_BAIJCUDA(Mat A, MatAssemblyType type)
   PetscCall(MatBAIJCUDAWrap_Private(A));
   if (!c->mpi || type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
-  if (c->planned) PetscCall(MatBAIJCUDAPlan_Private(A));
+  if (c->list.planned) PetscCall(MatBAIJCUDAPlan_Private(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

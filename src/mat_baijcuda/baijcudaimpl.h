@@ -5,8 +5,7 @@
   calls only files above it in this list:
 
     baijcudacopy.c     the copy: pattern and values, to the backend and back
-    baijcudahalo.c     parts of vectors that ranks need of each other
-    baijcudamult.c     products with vectors
+    baijcudamult.c     products with vectors, and the halo
     baijcudaproduct.c  products with dense matrices
     baijcudacoo.c      MatSetValuesCOO()
     baijcudahost.c     operations that PETSc does on the host
@@ -22,7 +21,7 @@
 #include "common/bound.h"
 #include "common/enqueue.h"
 #include "common/matbaij.h"
-#include "mat_halo/halo.h"
+#include "mat_halo/halolist.h"
 
 /* Coordinates of MatSetPreallocationCOO(): baijcudacoo.c */
 typedef struct _n_MatBAIJCOO MatBAIJCOO;
@@ -35,11 +34,12 @@ typedef struct {
   PetscBool                mpi, bound;
 
   /* MATSEQBAIJCUDA: the copy */
-  SpikeBlockMat    mat; /* mat.data NULL: none */
-  PetscBool        trans;
-  PetscCount       nval;
-  PetscScalar     *val;
-  PetscObjectState shape;   /* another number for each memory of pattern or values */
+  SpikeBlockMat mat; /* mat.data NULL: none */
+  PetscBool     trans;
+  PetscCount    nval;
+  PetscScalar  *val;
+  /* another number for each memory of pattern or values, in the whole process; of MATMPIBAIJCUDA of either part */
+  PetscObjectState shape, partshape[2];
   PetscObjectState pattern; /* nonzero state of what mat has, -1: none */
   /*
     Object state of A when the copy had its values, -1: none. Of MATMPIBAIJCUDA: when the states of its parts were right
@@ -53,12 +53,7 @@ typedef struct {
   /* Somebody reads the rows on the host, as PETSc's factorizations, which ask for no values: none stays ahead then */
   PetscBool read;
 
-  /* MATMPIBAIJCUDA: the halo */
-  PetscBool planned;
-  PetscInt  nghost; /* block columns of other ranks */
-  PetscInt *garray; /* [nghost] as planned          */
-  PetscInt *index;  /* own blocks of message[], where the backend works */
-  MatHalo   halo;
+  MatHaloList list; /* MATMPIBAIJCUDA: block columns of other ranks */
 
   MatBAIJCOO  *coo;    /* NULL: none, or left to PETSc */
   PetscScalar *staged; /* [nstaged] where the backend works: values of coordinates that the caller has elsewhere */
@@ -85,25 +80,19 @@ static inline PetscBool MatBAIJCUDAHasKernels_Private(Mat A)
 }
 
 /* baijcudacopy.c */
-PETSC_INTERN PetscErrorCode MatBAIJCUDAGetBackend_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdate_Private(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAToHost_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAAhead_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAReset_Private(Mat);
-PETSC_INTERN PetscErrorCode MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat, PetscMemType, SpikeBlockCSR *);
-
-/* baijcudahalo.c */
-PETSC_INTERN PetscErrorCode MatBAIJCUDAPlan_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAHaloReset_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAHaloBegin_Private(Mat, const PetscScalar *);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAHaloEnd_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAHaloReverseBegin_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAHaloReverseEnd_Private(Mat, PetscScalar *);
+PETSC_INTERN PetscObjectState MatBAIJCUDANextShape_Private(void);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetBackend_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdate_Private(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAToHost_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAAhead_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAReset_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat, PetscMemType, SpikeBlockCSR *);
 
 /* baijcudamult.c */
+PETSC_INTERN PetscErrorCode MatBAIJCUDAPlan_Private(Mat);
 PETSC_INTERN PetscErrorCode MatBAIJCUDARun_Private(Mat, SpikeBlockOp, SpikeBlockMode, PetscInt, const PetscScalar *,
                                                    PetscCount, PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode MatMult_BAIJCUDA(Mat, Vec, Vec);

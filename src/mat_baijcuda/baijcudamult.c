@@ -7,6 +7,24 @@
 */
 #include "baijcudaimpl.h"
 
+/*
+  Collective: block columns of other ranks that the rows reach; nothing happens where no rank reaches other ones than in
+  the plan that there is
+*/
+PetscErrorCode MatBAIJCUDAPlan_Private(Mat A)
+{
+  Mat_BAIJCUDA   *c = MatBAIJCUDA_Private(A);
+  const PetscInt *garray;
+  Mat             parts[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAGetBackend_Private(A));
+  PetscCall(MatBAIJCUDAGetParts_Private(A, parts, &garray));
+  PetscCall(MatHaloListPlan_Private(&c->list, &c->b, (PetscObject)A, A->cmap, A->rmap->bs,
+                                    parts[1] ? parts[1]->cmap->n / A->rmap->bs : 0, garray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Y [op] A X, or A^T X, A^H X, of a MATSEQBAIJCUDA whose copy is up to date; columns in groups */
 PetscErrorCode MatBAIJCUDARun_Private(Mat A, SpikeBlockOp op, SpikeBlockMode mode, PetscInt m, const PetscScalar *X,
                                       PetscCount ldx, PetscScalar *Y, PetscCount ldy)
@@ -53,22 +71,22 @@ static PetscErrorCode MatBAIJCUDAMult_Private(Mat A, SpikeBlockOp op, Vec x, Vec
 
   PetscFunctionBegin;
   if (c->mpi) {
-    if (!c->planned) PetscCall(MatBAIJCUDAPlan_Private(A));
+    if (!c->list.planned) PetscCall(MatBAIJCUDAPlan_Private(A));
     PetscCall(MatBAIJCUDAUpdateParts_Private(A, trans, parts));
   } else PetscCall(MatBAIJCUDAUpdate_Private(A, trans));
   if (z && z != y) PetscCall(VecCopy(z, y));
   PetscCall(SpikeProductArraysGet(x, z ? y : NULL, y, c->k->memtype, &v));
   if (!PetscMemTypeHost(c->k->memtype)) PetscCall(PetscLogGpuTimeBegin());
   if (!trans) {
-    if (c->mpi) PetscCall(MatBAIJCUDAHaloBegin_Private(A, v.x.a));
+    if (c->mpi) PetscCall(MatHaloListBegin_Private(&c->list, v.x.a));
     PetscCall(MatBAIJCUDARunVector_Private(parts[0], op, add, v.x.a, v.y.a));
-    if (c->mpi) PetscCall(MatBAIJCUDAHaloEnd_Private(A));
-    if (c->nghost) PetscCall(MatBAIJCUDARunVector_Private(parts[1], op, PETSC_TRUE, c->halo.ghost, v.y.a));
+    if (c->mpi) PetscCall(MatHaloListEnd_Private(&c->list));
+    if (c->list.n) PetscCall(MatBAIJCUDARunVector_Private(parts[1], op, PETSC_TRUE, c->list.halo.ghost, v.y.a));
   } else {
-    if (c->nghost) PetscCall(MatBAIJCUDARunVector_Private(parts[1], op, PETSC_FALSE, v.x.a, c->halo.ghost));
-    if (c->mpi) PetscCall(MatBAIJCUDAHaloReverseBegin_Private(A));
+    if (c->list.n) PetscCall(MatBAIJCUDARunVector_Private(parts[1], op, PETSC_FALSE, v.x.a, c->list.halo.ghost));
+    if (c->mpi) PetscCall(MatHaloListReverseBegin_Private(&c->list));
     PetscCall(MatBAIJCUDARunVector_Private(parts[0], op, add, v.x.a, v.y.a));
-    if (c->mpi) PetscCall(MatBAIJCUDAHaloReverseEnd_Private(A, v.y.a));
+    if (c->mpi) PetscCall(MatHaloListReverseEnd_Private(&c->list, v.y.a));
   }
   if (!PetscMemTypeHost(c->k->memtype)) PetscCall(PetscLogGpuTimeEnd());
   PetscCall(SpikeProductArraysRestore(&v));
@@ -186,24 +204,78 @@ static PetscErrorCode MatBAIJCUDAEnqueue_Private(PetscObject obj, PetscBool tran
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MATSEQBAIJCUDA, square. What somebody else has put in the place of the product is not ours to go round */
+static PetscErrorCode MatBAIJCUDALoanBegin_Private(void *owner, void *stream, const PetscScalar *x,
+                                                   const PetscScalar **ghost)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private((Mat)owner);
+
+  PetscFunctionBegin;
+  (void)stream; /* the current one */
+  PetscCall(MatHaloListBegin_Private(&c->list, x));
+  *ghost = c->list.halo.ghost;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBAIJCUDALoanEnd_Private(void *owner, void *stream, const PetscScalar *x)
+{
+  PetscFunctionBegin;
+  (void)stream;
+  (void)x;
+  PetscCall(MatHaloListEnd_Private(&MatBAIJCUDA_Private((Mat)owner)->list));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks of this rank, up to date, and their halo. Collective */
+static PetscErrorCode MatBAIJCUDALend_Private(Mat A, SpikeEnqueue *e)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A), *d;
+  Mat           parts[2];
+
+  PetscFunctionBegin;
+  if (!c->list.planned) PetscCall(MatBAIJCUDAPlan_Private(A));
+  PetscCall(MatBAIJCUDAUpdateParts_Private(A, PETSC_FALSE, parts));
+  for (int k = 0; k < 2; k++) {
+    d = MatBAIJCUDA_Private(parts[k]);
+    if (d->shape != c->partshape[k]) c->shape = MatBAIJCUDANextShape_Private();
+    c->partshape[k] = d->shape;
+    e->product.nz += d->nval;
+    if (k == 0) e->product.block = &d->mat;
+    else if (c->list.halo.active) e->product.off = &d->mat;
+  }
+  if (c->list.halo.active) {
+    e->product.owner = (void *)A;
+    e->product.begin = MatBAIJCUDALoanBegin_Private;
+    e->product.end   = MatBAIJCUDALoanEnd_Private;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Square matrices, the same on all ranks. What somebody else has put in the place of the product is not ours to go round
+*/
 PetscErrorCode PetscSpikeGetEnqueue_BAIJCUDA(PetscObject obj, SpikeEnqueue *e)
 {
   Mat           A = (Mat)obj;
   Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
-  PetscBool     is;
+  PetscBool     is, square;
 
   PetscFunctionBegin;
   PetscCall(MatBAIJCUDAIs_Private(A, &is));
-  if (!is || c->mpi || !A->assembled || A->rmap->n != A->cmap->n || !MatBAIJCUDAHasKernels_Private(A) ||
-      A->ops->mult != MatMult_BAIJCUDA)
+  if (!is || !A->assembled || !MatBAIJCUDAHasKernels_Private(A) || A->ops->mult != MatMult_BAIJCUDA)
     PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBAIJCUDAUpdate_Private(A, PETSC_FALSE));
-  e->memtype    = c->k->memtype;
-  e->n          = A->rmap->n;
-  e->run        = MatBAIJCUDAEnqueue_Private;
-  e->capturable = PETSC_TRUE;
-  e->shape      = c->shape;
+  PetscCall(PetscLayoutCompare(A->rmap, A->cmap, &square));
+  if (!square) PetscFunctionReturn(PETSC_SUCCESS);
+  e->memtype = c->k->memtype;
+  e->n       = A->rmap->n;
+  if (c->mpi) PetscCall(MatBAIJCUDALend_Private(A, e));
+  else {
+    PetscCall(MatBAIJCUDAUpdate_Private(A, PETSC_FALSE));
+    e->product.block = &c->mat;
+    e->product.nz    = c->nval;
+    e->run           = MatBAIJCUDAEnqueue_Private;
+    e->capturable    = PETSC_TRUE;
+  }
+  e->shape = c->shape;
   PetscCall(PetscObjectStateGet(obj, &e->values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,6 +21,38 @@ static void Check(bool ok, const char step[], PetscInt n, const char what[])
   if (++failures <= 20) printf("# %s, n %ld: %s\n", step, (long)n, what);
 }
 
+static PetscErrorCode ThereAgain(const void *from, size_t bytes, void *there)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpy(there, from, bytes, cudaMemcpyHostToDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode There(const void *from, size_t bytes, void **there)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMalloc(there, bytes));
+  PetscCall(ThereAgain(from, bytes, *there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Here(const void *there, size_t bytes, void *to)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpy(to, there, bytes, cudaMemcpyDeviceToHost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Gone(void *there)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFree(there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define OffCheck(ok, where, what) Check((ok) ? true : false, where, 0, what)
+#include "offcase.h"
+
 /* offset: elements by which the vectors miss the alignment of pairs */
 static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylovStep step, PetscInt n, PetscInt offset)
 {
@@ -524,8 +556,24 @@ int main(int argc, char **argv)
         PetscCall(TestIterate(&ondevice, n, width, KSP_FUSED_SPMV_DIA, SPIKE_KRYLOV_CG, true, false, false, 1));
       }
     }
-    printf("%s %d - cuda iterations in one launch\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok",
-           SPIKE_KRYLOV_NSTEPS + 3, SPIKE_KRYLOV_NSTEPS + 3, (long)checks);
+    printf("%s %d - cuda iterations in one launch\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 3);
+  }
+  {
+    const PetscInt before = failures;
+
+    for (KSPFusedSpMVType form : {KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_SELL, KSP_FUSED_SPMV_AUTO})
+      PetscCall(TestOffs(&cuda, small ? 600 : 1000000, form));
+    if (!small) /* pieces */
+      PetscCall(TestOff(&cuda, 8 * 4 * multiprocessors * 4096 + 4173, 7, 100000, 5, KSP_FUSED_SPMV_DIA));
+    printf("%s %d - cuda products with columns of other ranks\n", failures > before ? "not ok" : "ok",
+           SPIKE_KRYLOV_NSTEPS + 4);
+  }
+  {
+    const PetscInt before = failures;
+
+    PetscCall(TestLent(&cuda, small ? 600 : 1000000));
+    printf("%s %d - cuda products of blocks\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok",
+           SPIKE_KRYLOV_NSTEPS + 5, SPIKE_KRYLOV_NSTEPS + 5, (long)checks);
   }
   PetscCall((*host.k->destroy)(&host));
   PetscCall((*cuda.k->destroy)(&cuda));

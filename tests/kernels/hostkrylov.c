@@ -10,6 +10,38 @@ static char help[] = "Products of the host backend of the fused Krylov methods a
 #include "tap.h"
 #include "random.h"
 
+static PetscErrorCode ThereAgain(const void *from, size_t bytes, void *there)
+{
+  PetscFunctionBegin;
+  memcpy(there, from, bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode There(const void *from, size_t bytes, void **there)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(bytes, (char **)there));
+  memcpy(*there, from, bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Here(const void *there, size_t bytes, void *to)
+{
+  PetscFunctionBegin;
+  memcpy(to, there, bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Gone(void *there)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define OffCheck(ok, where, what) Check(ok, where, what)
+#include "offcase.h"
+
 /* not numbers around each vector: a place outside of the matrix whose factor is read shows, for its value is 0 */
 #define MARGIN 300
 
@@ -237,6 +269,8 @@ int main(int argc, char **argv)
     s.scalars->f.scale = Number(20, 3);
     s.scalars->f.lag   = Number(20, 4);
     PetscCall(TestISA(&s));
+    PetscCall(TestOffs(&s, 10000, KSP_FUSED_SPMV_DIA));
+    PetscCall(TestLent(&s, 10000));
     PetscCall((*s.k->destroy)(&s));
     Check((PetscBool)(!GuardDamage() && !guard.nblocks), "memory", "written outside of an array, or left");
     guard.damaged = 0;

@@ -2,6 +2,7 @@
 /* krylov.h: the contract between the fused Krylov methods (C, no CUDA) and their backends: a table of functions */
 #pragma once
 
+#include "kernels/block/block.h"
 #include "kernels/dia/dia.h"
 #include "idr.h"
 #include "kernels/stencil/stencil.h"
@@ -37,7 +38,7 @@ typedef struct {
   PetscScalar *small, *hostsmall;
 } SpikeKrylov;
 
-/* A matrix in CSR in the backend's memory, n x n */
+/* A matrix in CSR in the backend's memory, n x n, or n rows of columns that others have; with nz = 0 it is not read */
 typedef struct {
   PetscInt           n, nz;
   const PetscInt    *ai, *aj;
@@ -45,9 +46,9 @@ typedef struct {
 } SpikeKrylovCSR;
 
 /*
-  A matrix by diagonals, or a stencil, that is lent to products. With several ranks a product calls begin() and end() on
-  each rank: begin() sends entries of x to other ranks and returns where theirs will be, end() waits for them. Rows
-  between ibegin and iend need none of them. Both enqueue on `stream`.
+  A matrix by diagonals, of blocks, or a stencil, that is lent to products. With several ranks a product calls begin()
+  and end() on each rank: begin() sends entries of x to other ranks and returns where theirs will be, end() waits for
+  them. Rows between ibegin and iend need none of them. Both enqueue on `stream`.
 */
 typedef struct {
   const SpikeDIA *dia;
@@ -56,9 +57,31 @@ typedef struct {
   /* NULL where nothing is needed */
   PetscErrorCode (*begin)(void *owner, void *stream, const PetscScalar *x, const PetscScalar **ghost);
   PetscErrorCode (*end)(void *owner, void *stream, const PetscScalar *x);
+  /* in place of dia: blocks in the columns of this rank; and in those of others, whose columns are blocks of ghost[] */
+  const SpikeBlockMat *block, *off;
 } SpikeKrylovLoan;
 
-/* What copies of a matrix begin with. form: KSP_FUSED_SPMV_SELL (not on the host), _DIA or _STENCIL */
+/*
+  The rows of O that have entries, count of them, for couple(): row[k] has the entries at[k] to at[k + 1] - 1 of O. Both
+  on the host, allocated; at is [count + 1]
+*/
+static inline PetscErrorCode SpikeKrylovRowsOf(PetscInt n, const PetscInt ai[], PetscInt *count, PetscInt **row,
+                                               PetscInt **at)
+{
+  PetscFunctionBegin;
+  *count = 0;
+  for (PetscInt i = 0; ai && i < n; i++) *count += ai[i + 1] > ai[i] ? 1 : 0;
+  PetscCall(PetscMalloc1(*count, row));
+  PetscCall(PetscCalloc1(*count + 1, at));
+  for (PetscInt i = 0, k = 0; ai && i < n; i++)
+    if (ai[i + 1] > ai[i]) {
+      (*row)[k]  = i;
+      (*at)[++k] = ai[i + 1];
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What copies of a matrix begin with. form: KSP_FUSED_SPMV_SELL (not on the host), _DIA, _STENCIL or _BLOCKS */
 typedef struct {
   KSPFusedSpMVType form;
   PetscInt64       bytes; /* that a product reads of it */
@@ -178,7 +201,7 @@ struct _n_SpikeKrylovKernels {
     The backend's own copy of a matrix, by diagonals or in SELL slices; NULL functions where a backend has none.
 
       copy()    *copy stays NULL where the form does not suit the matrix; KSP_FUSED_SPMV_AUTO chooses the form that
-                moves the fewest bytes
+                moves the fewest bytes. n and nz may be 0
       refill()  new values in the same pattern
       mult()    enqueues y <- A x, or y <- D A x with the diagonal matrix D in scale, with the sums of a step in its
                 epilogue: y is one of the step's vectors v[], and the step writes none. With SPIKE_KRYLOV_NSTEPS it is
@@ -186,6 +209,16 @@ struct _n_SpikeKrylovKernels {
   */
   PetscErrorCode (*copy)(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **copy);
   PetscErrorCode (*refill)(SpikeKrylov *, const SpikeKrylovCSR *, void *copy);
+
+  /*
+    Products with a copy become y <- A x + O ghost: O in CSR has a row for each of A, its columns are places of ghost[],
+    which begin() and end() of the loan supply; dia is NULL there. Rows that O has entries in are summed when ghost[] is
+    complete, the others before. *coupled is false where there is no memory for it: the copy is as before then.
+    recouple(): new values of O in the same pattern. NULL where copy() is
+  */
+  PetscErrorCode (*couple)(SpikeKrylov *, const SpikeKrylovCSR *O, const SpikeKrylovLoan *, void *copy,
+                           PetscBool *coupled);
+  PetscErrorCode (*recouple)(SpikeKrylov *, const SpikeKrylovCSR *O, void *copy);
 
   /*
     The same from a matrix by diagonals in the backend's memory that stays where it is: nothing is copied, and new
@@ -248,6 +281,13 @@ struct _n_SpikeKrylovKernels {
     Several right-hand sides have no such product. NULL where a backend cannot.
   */
   PetscErrorCode (*borrowstencil)(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *, void **copy);
+
+  /*
+    As borrow(), from the blocks of the loan, square ones of up to SPIKE_BLOCK_MAXBS rows: loan->dia is NULL, off is
+    where begin() is not. Pattern and values stay where they are. form is KSP_FUSED_SPMV_BLOCKS. A product has the bits
+    of a SPIKE_BLOCK_MULT. Several right-hand sides have no such product. NULL where a backend cannot.
+  */
+  PetscErrorCode (*borrowblocks)(SpikeKrylov *, const SpikeKrylovLoan *, void **copy);
 };
 
 /* the latter where the library was built with CUDA */

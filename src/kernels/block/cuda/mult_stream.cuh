@@ -21,22 +21,21 @@ __host__ __device__ static inline int SpikeBlockStreamLanes(int bs)
 }
 
 /*
-  y [op] A x, in the precision of A. The blocks of a block row, columns one after the other, are one stream of
-  bs-vectors: column q of the row begins at A[(first bs + q) bs] and belongs to element q mod bs of block q / bs of x.
-  Of the lanes of a block row lane c bs + r has row r of columns c, c + C, c + 2 C, ...; C columns are read at once, as
-  they lie in memory, SPIKE_BLOCK_AHEAD such steps before the first is used. Sums over c are made at the end of the row.
-  A warp has t.k block rows, at most 31, whose bounds come in one load. A row is summed in the order of its columns for
-  each c, then over c.
+  out(i, (A x)_i) for the rows i of t.k block rows from row0 on, each once, in some lane of the warp, in the precision
+  of A. The blocks of a block row, columns one after the other, are one stream of bs-vectors: column q of the row begins
+  at A[(first bs + q) bs] and belongs to element q mod bs of block q / bs of x. Of the lanes of a block row lane c bs +
+  r has row r of columns c, c + C, c + 2 C, ...; C columns are read at once, as they lie in memory, SPIKE_BLOCK_AHEAD
+  such steps before the first is used. Sums over c are made at the end of the row. There are at most 31 block rows,
+  whose bounds come in one load. A row is summed in the order of its columns for each c, then over c.
 */
-template <typename V>
-__device__ static __forceinline__ void SpikeBlockMultStream(const SpikeBlockItem &t, unsigned block)
+template <typename V, typename F>
+__device__ static __forceinline__ void SpikeBlockStream(const SpikeBlockItem &t, PetscInt row0, F &&out)
 {
   constexpr int    U = SPIKE_BLOCK_AHEAD;
   const int        l = (int)(threadIdx.x & 31), bs = t.bs, G = SpikeBlockStreamLanes(bs), C = G / bs;
   const int        group = l / G, sub = l % G, c = sub / bs, r = sub - c * bs, dk = C / bs, dq = C - dk * bs;
-  const PetscInt   row0 = (PetscInt)(((PetscCount)block * SPIKE_BLOCK_WARPS + (PetscCount)(threadIdx.x / 32)) * t.k);
-  const PetscCount xs = t.rowmajor ? t.ldx : 1, ys = t.rowmajor ? t.ldy : 1;
-  const V         *X = (const V *)t.X;
+  const PetscCount xs = t.rowmajor ? t.ldx : 1;
+  const V         *X  = (const V *)t.X;
 
   if (row0 >= t.n) return;
   const int      rows  = (int)PetscMin((PetscInt)t.k, t.n - row0);
@@ -76,12 +75,22 @@ __device__ static __forceinline__ void SpikeBlockMultStream(const SpikeBlockItem
       if (c + half < n) y += other;
       n = half;
     }
-    if (c == 0 && i + group < rows) {
-      V *Y = (V *)t.Y + ((PetscCount)(row0 + i + group) * bs + r) * ys;
-
-      if (t.mode == SPIKE_BLOCK_SET) *Y = y;
-      else if (t.mode == SPIKE_BLOCK_ADD) *Y += y;
-      else *Y -= y;
-    }
+    if (c == 0 && i + group < rows) out((PetscCount)(row0 + i + group) * bs + r, y);
   }
+}
+
+/* y [op] A x. A warp has t.k block rows */
+template <typename V>
+__device__ static __forceinline__ void SpikeBlockMultStream(const SpikeBlockItem &t, unsigned block)
+{
+  const PetscInt   row0 = (PetscInt)(((PetscCount)block * SPIKE_BLOCK_WARPS + (PetscCount)(threadIdx.x / 32)) * t.k);
+  const PetscCount ys   = t.rowmajor ? t.ldy : 1;
+
+  SpikeBlockStream<V>(t, row0, [&](PetscCount i, V y) {
+    V *Y = (V *)t.Y + i * ys;
+
+    if (t.mode == SPIKE_BLOCK_SET) *Y = y;
+    else if (t.mode == SPIKE_BLOCK_ADD) *Y += y;
+    else *Y -= y;
+  });
 }

@@ -36,19 +36,19 @@ struct SpikeBlockVectorShape {
 };
 
 /*
-  y [op] A x, in the precision of A. A warp has t.k block rows. The lanes of a block row read its blocks as they lie in
-  memory, and each multiplies its pieces by one element of x; sums over the columns are made at the end of the row.
-  Bounds of all rows come in one load, the first indices of the next rows while the warp works on this one. A row is
-  summed in the order of its blocks, then over columns.
+  out(i, y) with the P rows of A x from i on for t.k block rows from row0 on, each once, in some lane of the warp, in
+  the precision of A. The lanes of a block row read its blocks as they lie in memory, and each multiplies its pieces by
+  one element of x; sums over the columns are made at the end of the row. Bounds of all rows come in one load, the first
+  indices of the next rows while the warp works on this one. A row is summed in the order of its blocks, then over
+  columns.
 */
-template <int BS, typename V>
-__device__ static __forceinline__ void SpikeBlockMultVector(const SpikeBlockItem &t, unsigned block)
+template <int BS, typename V, typename F>
+__device__ static __forceinline__ void SpikeBlockVector(const SpikeBlockItem &t, PetscInt row0, F &&out)
 {
   using K            = SpikeBlockVectorShape<BS, V>;
   constexpr int    P = K::P, R = K::R, G = K::G, T = K::T, U = K::U;
   const int        l = (int)(threadIdx.x & 31), group = l / G, sub = l % G;
-  const PetscInt   row0 = (PetscInt)(((PetscCount)block * SPIKE_BLOCK_WARPS + (PetscCount)(threadIdx.x / 32)) * t.k);
-  const PetscCount xs = t.rowmajor ? t.ldx : 1, ys = t.rowmajor ? t.ldy : 1;
+  const PetscCount xs = t.rowmajor ? t.ldx : 1;
 
   if (row0 >= t.n) return;
   const int      rows  = (int)PetscMin((PetscInt)t.k, t.n - row0);
@@ -88,19 +88,29 @@ __device__ static __forceinline__ void SpikeBlockMultVector(const SpikeBlockItem
 #pragma unroll
     for (int d = R; d < G; d *= 2)
       SpikeUnroll(p, P) y[p] += SpikeBlockShuffleXor(y[p], d);
-    if (sub < R && r + group < rows) {
-      const PetscCount i = (PetscCount)row * BS + sub * P;
-      V               *Y = (V *)t.Y + i * ys, old[P];
-
-      if (t.mode != SPIKE_BLOCK_SET) {
-        if (ys == 1) SpikeBlockLoad<P>(Y, t.wide, P, old);
-        else
-          SpikeUnroll(p, P) old[p] = Y[p * ys];
-        SpikeUnroll(p, P) y[p] = t.mode == SPIKE_BLOCK_ADD ? old[p] + y[p] : old[p] - y[p];
-      }
-      if (ys == 1) SpikeBlockStore<P>(Y, t.wide, P, y);
-      else
-        SpikeUnroll(p, P) Y[p * ys] = y[p];
-    }
+    if (sub < R && r + group < rows) out((PetscCount)row * BS + sub * P, y);
   }
+}
+
+/* y [op] A x. A warp has t.k block rows */
+template <int BS, typename V>
+__device__ static __forceinline__ void SpikeBlockMultVector(const SpikeBlockItem &t, unsigned block)
+{
+  constexpr int    P    = SpikeBlockVectorShape<BS, V>::P;
+  const PetscInt   row0 = (PetscInt)(((PetscCount)block * SPIKE_BLOCK_WARPS + (PetscCount)(threadIdx.x / 32)) * t.k);
+  const PetscCount ys   = t.rowmajor ? t.ldy : 1;
+
+  SpikeBlockVector<BS, V>(t, row0, [&](PetscCount i, V *y) {
+    V *Y = (V *)t.Y + i * ys, old[P];
+
+    if (t.mode != SPIKE_BLOCK_SET) {
+      if (ys == 1) SpikeBlockLoad<P>(Y, t.wide, P, old);
+      else
+        SpikeUnroll(p, P) old[p] = Y[p * ys];
+      SpikeUnroll(p, P) y[p] = t.mode == SPIKE_BLOCK_ADD ? old[p] + y[p] : old[p] - y[p];
+    }
+    if (ys == 1) SpikeBlockStore<P>(Y, t.wide, P, y);
+    else
+      SpikeUnroll(p, P) Y[p * ys] = y[p];
+  });
 }

@@ -127,7 +127,8 @@ PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *s, const void *copy, const
                                                                    b->z ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE));
 
   PetscFunctionBegin;
-  if ((n != 1 && n != 2 && n != 4 && n != 8) || (c->stencil && !SpikeStencilTakes(n)) || c->loan.begin) {
+  if ((n != 1 && n != 2 && n != 4 && n != 8) || (c->stencil && !SpikeStencilTakes(n)) || c->loan.begin ||
+      c->loan.block) {
     PetscCall(SpikeKrylovMult_CUDA(s, copy, SPIKE_KRYLOV_NSTEPS, NULL, x, b->y, NULL));
     PetscCall(SpikeKrylovBasisStep_CUDA(s, SPIKE_KRYLOV_DOTS, b, NULL, recurrence));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -250,6 +250,8 @@ const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {
   /* wait */ SpikeKrylovWait_CUDA,
   /* copy */ SpikeKrylovCopy_CUDA,
   /* refill */ SpikeKrylovRefill_CUDA,
+  /* couple */ SpikeKrylovCouple_CUDA,
+  /* recouple */ SpikeKrylovRecouple_CUDA,
   /* borrow */ SpikeKrylovBorrow_CUDA,
   /* destroycopy */ SpikeKrylovDestroyCopy_CUDA,
   /* mult */ SpikeKrylovMult_CUDA,
@@ -266,4 +268,5 @@ const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {
   /* shadow */ SpikeKrylovShadow_CUDA,
   /* iterate */ SpikeKrylovIterate_CUDA,
   /* borrowstencil */ SpikeKrylovBorrowStencil_CUDA,
+  /* borrowblocks */ SpikeKrylovBorrowBlocks_CUDA,
 };

@@ -337,6 +337,14 @@ PETSC_INTERN PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *, const void *,
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *,
                                                           void **);
 
+/* blocks.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrowBlocks_CUDA(SpikeKrylov *, const SpikeKrylovLoan *, void **);
+
+/* off.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovCouple_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, const SpikeKrylovLoan *,
+                                                   void *, PetscBool *);
+PETSC_INTERN PetscErrorCode SpikeKrylovRecouple_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, void *);
+
 /* mult.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *, const SpikeKrylovLoan *, void **);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* mult.cu: copies of a matrix in the forms of the backend, and their products with a step in the epilogue */
-#include "mult.cuh"
+#include "mult_kernel.cuh"
 
 /* entries over places from which a copy by diagonals is taken unasked: 8 bytes a place against 12 an entry */
 #define SPIKE_DIA_FILL 0.85
@@ -17,16 +17,16 @@ PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
 
   PetscFunctionBegin;
   *copy = NULL;
-  if (csr->n < 1 || csr->nz < 1 || (PetscInt64)csr->n > INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((PetscInt64)csr->n > INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&c));
   *copy = (void *)c;
   c->nz = csr->nz;
-  if (form != KSP_FUSED_SPMV_SELL) {
+  if (form != KSP_FUSED_SPMV_SELL && csr->nz) {
     PetscCall(SpikeDIAMake(h, csr, form == KSP_FUSED_SPMV_DIA ? 0.0 : SPIKE_DIA_FILL, &c->dia, c->diaoffset, &made));
     c->base.form  = KSP_FUSED_SPMV_DIA;
     c->base.bytes = (PetscInt64)c->dia.count * c->dia.n * (PetscInt64)sizeof(PetscScalar);
   }
-  if (!made && form != KSP_FUSED_SPMV_DIA) {
+  if (!made && (form != KSP_FUSED_SPMV_DIA || !csr->nz)) {
     PetscCall(SpikeSellMake(h, csr, &c->sell, &made));
     c->base.form  = KSP_FUSED_SPMV_SELL;
     c->base.bytes = 32 * c->sell.chunks * (PetscInt64)(sizeof(PetscScalar) + sizeof(int));
@@ -72,7 +72,7 @@ PetscErrorCode SpikeKrylovRefill_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr,
 
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) PetscCall(SpikeDIAFill(h, csr, &c->dia));
-  else PetscCall(SpikeSellFill(h, csr, &c->sell, false));
+  else if (csr->nz) PetscCall(SpikeSellFill(h, csr, &c->sell, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,70 +83,9 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
   PetscFunctionBegin;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeFree_CUDA(c->sell.start, c->sell.col, c->sell.val));
+  PetscCall(SpikeFree_CUDA(c->off.row, c->off.at, c->off.aj, c->off.aa, c->off.mask));
   if (!c->borrowed) PetscCall(SpikeFree_CUDA(c->dia.offset, c->dia.val));
   PetscCall(PetscFree(*copy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of
-  the step is y. Deterministic
-*/
-template <int STEP, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4)
-  SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x,
-                        PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned front,
-                        unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
-{
-  using X                             = SpikeKrylovTraits<STEP>;
-  constexpr int                    ND = X::nd ? X::nd : 1;
-  PetscScalar                      d[ND];
-  __shared__ PetscScalar           shared[SPIKE_KRYLOV_THREADS / 32];
-  __shared__ typename ROWS::Shared rows;
-
-  m.prepare(rows);
-  SpikeAwait();
-  if (device->s.reason) return;
-  const SpikeKrylovFactors f = device->s.f;
-
-  SpikeUnroll(k, ND) d[k] = 0.0;
-  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x},
-         SpikeKrylovNothing{}, [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
-           PetscScalar e[X::nv];
-
-           if (scale) sum = SpikeKrylovMul(scale[row], sum);
-           y[row] = sum;
-           SpikeUnroll(k, X::nv)
-             if ((X::read >> k) & 1) e[k] = k == own ? sum : v.v[k][row];
-           X::row(&f, e, d);
-         });
-  if constexpr (X::nd > 0)
-    SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, front + blockIdx.x, total ? total : gridDim.x);
-}
-
-template <int STEP, class ROWS>
-static PetscErrorCode SpikeKrylovMultStart(const SpikeKrylovCUDA *h, const ROWS &m, const SpikeKrylovMultArgs *a,
-                                           PetscInt blocks)
-{
-  PetscFunctionBegin;
-  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovMultKernel<STEP, ROWS>, dim3((unsigned)blocks), dim3(SPIKE_KRYLOV_THREADS),
-                                  0, h->stream, m, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front,
-                                  (unsigned)a->total, h->device, h->partials, h->devicemail));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <int STEP, class ROWS>
-static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps,
-                                            const SpikeKrylovMultArgs *a, PetscInt *blocks)
-{
-  int resident;
-
-  PetscFunctionBegin;
-  PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
-  *blocks = SpikeKrylovGrid(PetscMin(SpikeKrylovMostBlocks(h), resident * h->gpu->multiprocessors), warps,
-                            SPIKE_KRYLOV_THREADS / 32);
-  PetscCall((SpikeKrylovMultStart<STEP, ROWS>(h, m, a, *blocks)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,9 +94,11 @@ static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS
   *blocks is 0 where there are too few rows for pieces
 */
 template <int STEP>
-static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovDia *m,
+static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                             const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
+  const SpikeKrylovDia *m = &c->dia;
+
   PetscFunctionBegin;
   *blocks = 0;
   if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
@@ -170,7 +111,9 @@ static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const Spik
     if (m->T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
       PetscFunctionReturn(PETSC_SUCCESS);
     *blocks = n / rows + (n % rows ? 1 : 0);
-    PetscCall((SpikeKrylovMultStart<STEP, SpikeDIAPieces>(h, SpikeDIAPieces{{*m}, rows}, a, *blocks)));
+    PetscCall(SpikeKrylovInsideDispatch(c, SpikeDIAPieces{{*m}, rows}, [&](const auto &pieces) {
+      return SpikeKrylovMultStart<STEP>(h, pieces, a, *blocks);
+    }));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -181,12 +124,28 @@ static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeK
 {
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    PetscCall(SpikeKrylovMultPieces<STEP>(h, &c->dia, a, blocks));
+    PetscCall(SpikeKrylovMultPieces<STEP>(h, c, a, blocks));
     if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt warps) {
-    return SpikeKrylovMultLaunch<STEP>(h, rows, warps, a, blocks);
+    return SpikeKrylovInsideDispatch(c, rows, [&](const auto &inside) {
+      return SpikeKrylovMultLaunch<STEP>(h, inside, warps, a, blocks);
+    });
   }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int STEP>
+static PetscErrorCode SpikeKrylovMultCoupled(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                             const SpikeKrylovMultArgs *a)
+{
+  const PetscInt each = 32 / PetscMax(1, c->off.T);
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovMultWaiting<STEP>(h, c, SpikeKrylovOffRows{c->off, NULL, a->y}, (c->off.count + each - 1) / each,
+                                         a, [&](const SpikeKrylovMultArgs *args, PetscInt *blocks) {
+                                           return SpikeKrylovMultForm<STEP>(h, c, args, blocks);
+                                         }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -220,6 +179,7 @@ PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *h, const SpikeKry
   PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
     constexpr int STEP = decltype(constant)::value;
 
+    if (a && c->coupled) return SpikeKrylovMultCoupled<STEP>(h, c, a);
     return a && c->loan.begin ? SpikeKrylovMultLoan<STEP>(h, c, a) : SpikeKrylovMultForm<STEP>(h, c, a, blocks);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -244,6 +204,7 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
   }
   PetscCall(PetscLogGpuTimeBegin());
   if (c->stencil) PetscCall(SpikeKrylovStencilMult_CUDA(h, c, step, &a));
+  else if (c->loan.block) PetscCall(SpikeKrylovBlocksMult_CUDA(h, c, step, &a));
   else PetscCall(SpikeKrylovMultStep_CUDA(h, c, step, &a, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(

@@ -35,11 +35,25 @@ typedef struct {
   PetscScalar *val;    /* [count ld]        */
 } SpikeKrylovDia;
 
+/*
+  Columns of other ranks, in CSR: the rows, or block rows, that have some, ascending, T lanes each. Bit i % 32 of
+  mask[i / 32] is set where row i is, or is in, one of them
+*/
+typedef struct {
+  PetscInt     count;
+  int          T;
+  PetscInt    *row, *at, *aj; /* [count], [count + 1], [at[count]] */
+  PetscScalar *aa;
+  unsigned    *mask;
+} SpikeKrylovOff;
+
 typedef struct {
   SpikeKrylovCopy base;
   PetscInt        nz;
   SpikeKrylovSell sell;
   SpikeKrylovDia  dia;
+  bool            coupled; /* off, beside sell or dia, has columns of other ranks; loan supplies them */
+  SpikeKrylovOff  off;     /* of blocks that are lent: block rows, and no entries */
   int             diaoffset[SPIKE_DIA_MOST]; /* those of dia, for the host */
   bool            borrowed;                  /* dia lies in the memory of a matrix: */
   SpikeKrylovLoan loan;
@@ -68,7 +82,9 @@ static inline PetscErrorCode SpikeKrylovCopyAlloc(void **memory, size_t bytes, b
 
 static inline PetscInt SpikeKrylovCopyRows(const SpikeKrylovCopyCUDA *c)
 {
-  return c->stencil ? SpikeStencilSize(c->stencil) : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
+  if (c->stencil) return SpikeStencilSize(c->stencil);
+  if (c->loan.block) return c->loan.block->mb * c->loan.block->bs;
+  return c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
 }
 
 /* call(step) with the step as a constant: those that a product can have in its epilogue, or SPIKE_KRYLOV_NSTEPS */
@@ -290,6 +306,50 @@ struct SpikeDIAEnds {
   }
 };
 
+/* Rows of a copy some of which wait for columns of other ranks: the kernel leaves their sums in y, and no more */
+template <class ROWS>
+struct SpikeKrylovInside : ROWS {
+  const unsigned *mask;
+
+  __device__ __forceinline__ bool waits(PetscInt row) const { return (mask[row / 32] >> (row % 32)) & 1; }
+};
+
+template <class ROWS>
+constexpr bool SpikeKrylovIsInside = false;
+template <class ROWS>
+constexpr bool SpikeKrylovIsInside<SpikeKrylovInside<ROWS>> = true;
+
+/* Those rows: what the kernel before has left in y, and the columns of other ranks. Rounds are those of whole warps */
+struct SpikeKrylovOffRows {
+  static constexpr int LANES = 32;
+
+  SpikeKrylovOff     m;
+  const PetscScalar *ghost, *left; /* left is y */
+
+  struct Shared { };
+
+  __device__ __forceinline__ void prepare(Shared &) const { }
+
+  template <typename X, typename G, typename F>
+  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&, G &&fetch, F &&f) const
+  {
+    const int lane = threadIdx.x % 32, t = lane % m.T;
+
+    for (PetscInt first = number / 32 * (32 / m.T); first < m.count; first += threads / m.T) {
+      const PetscInt k = first + lane / m.T, end = k < m.count ? m.at[k + 1] : 0;
+      PetscScalar    sum = 0.0;
+
+      for (PetscInt e = k < m.count ? m.at[k] + t : 0; e < end; e += m.T) sum = SpikeFma(m.aa[e], ghost[m.aj[e]], sum);
+      for (int d = m.T / 2; d; d /= 2) sum += SpikeShfl(sum, lane ^ d);
+      if (k < m.count && !t) {
+        const PetscInt row = m.row[k];
+
+        f(row, SpikeKrylovLoad(left + row) + sum, fetch(row));
+      }
+    }
+  }
+};
+
 /* x(j, inside) of a vector that nobody writes */
 struct SpikeKrylovEntries {
   const PetscScalar *__restrict__ x;
@@ -299,6 +359,16 @@ struct SpikeKrylovEntries {
     return inside ? x[j] : PetscScalar(0.0);
   }
 };
+
+/* launch(rows) with these rows, or those of them that do not wait for columns of other ranks */
+template <class ROWS, typename L>
+static PetscErrorCode SpikeKrylovInsideDispatch(const SpikeKrylovCopyCUDA *c, const ROWS &rows, L &&launch)
+{
+  PetscFunctionBegin;
+  if (c->off.count) PetscCall(launch(SpikeKrylovInside<ROWS>{rows, c->off.mask}));
+  else PetscCall(launch(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* launch(rows, warps) with the loop over the rows of a copy, and how many warps that makes busy */
 template <typename L>
@@ -318,6 +388,17 @@ static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&
 /* mult.cu: a product with this step in its epilogue, or without arguments only the blocks of its kernel */
 PETSC_INTERN PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
                                                      SpikeKrylovStep, const SpikeKrylovMultArgs *, PetscInt *);
+
+/*
+  off.cu: row, at and mask of n rows of bs rows each, whose entries end where ai says; NULL: there are none. *made is
+  false where there is no memory
+*/
+PETSC_INTERN PetscErrorCode SpikeKrylovOffPattern(const SpikeKrylovCUDA *, PetscInt n, PetscInt bs, const PetscInt *ai,
+                                                  SpikeKrylovOff *, bool *made);
+
+/* blocks.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovBlocksMult_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                       SpikeKrylovStep, const SpikeKrylovMultArgs *);
 
 /* stencil.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,

@@ -47,7 +47,7 @@ PetscErrorCode SpikeSellFill(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr
 /* Setup: widths of the slices come to the host once, for their sums */
 PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, SpikeKrylovSell *m, bool *made)
 {
-  const PetscReal mean = (PetscReal)csr->nz / csr->n;
+  const PetscReal mean = (PetscReal)csr->nz / PetscMax(1, csr->n);
   PetscInt64     *start, sum = 0;
 
   PetscFunctionBegin;
@@ -57,12 +57,14 @@ PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr
   m->slices = (csr->n + 32 / m->T - 1) / (32 / m->T);
   PetscCall(SpikeKrylovCopyAlloc((void **)&m->start, (m->slices + 1) * sizeof(*m->start), made));
   if (!*made) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikeSellWidths<<<(unsigned)((m->slices + 255) / 256), 256, 0, h->stream>>>(m->slices, m->n, 32 / m->T, m->T, csr->ai,
-                                                                              m->start);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscMalloc1(m->slices + 1, &start));
-  PetscCallCUDA(cudaMemcpyAsync(start, m->start, m->slices * sizeof(*start), cudaMemcpyDeviceToHost, h->stream));
-  PetscCallCUDA(cudaStreamSynchronize(h->stream));
+  PetscCall(PetscCalloc1(m->slices + 1, &start));
+  if (csr->nz) {
+    SpikeSellWidths<<<(unsigned)((m->slices + 255) / 256), 256, 0, h->stream>>>(m->slices, m->n, 32 / m->T, m->T,
+                                                                                csr->ai, m->start);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCallCUDA(cudaMemcpyAsync(start, m->start, m->slices * sizeof(*start), cudaMemcpyDeviceToHost, h->stream));
+    PetscCallCUDA(cudaStreamSynchronize(h->stream));
+  }
   for (PetscInt i = 0; i <= m->slices; i++) {
     const PetscInt64 width = i < m->slices ? start[i] : 0;
 
@@ -77,7 +79,7 @@ PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr
     PetscCallCUDA(
       cudaMemcpyAsync(m->start, start, (m->slices + 1) * sizeof(*start), cudaMemcpyHostToDevice, h->stream));
     PetscCallCUDA(cudaStreamSynchronize(h->stream));
-    PetscCall(SpikeSellFill(h, csr, m, true));
+    if (csr->nz) PetscCall(SpikeSellFill(h, csr, m, true));
   }
   PetscCall(PetscFree(start));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,16 +2,26 @@
 /* host.h: the host backend's loops for the instruction set in use, and its copies of a matrix */
 #pragma once
 
+#include "kernels/block/host/host.h"
 #include "kernels/dia/dia.h"
 #include "kernels/krylov/krylov.h"
 
 #define SPIKE_MULT_ROWS 512 /* of a product before the step takes them: still in cache; a multiple of SPIKE_DIA_ROWS */
+
+/* Columns of other ranks: rows that have some, in ascending order */
+typedef struct {
+  PetscBool    there;
+  PetscInt     count, nz;
+  PetscInt    *row, *at, *aj; /* [count], [count + 1], [nz] */
+  PetscScalar *aa;            /* [nz] */
+} SpikeKrylovOffHost;
 
 typedef struct {
   SpikeKrylovCopy base;
   SpikeKrylovLoan loan; /* of mine, or of a matrix */
   SpikeDIA        mine;
 
+  SpikeKrylovOffHost  off;     /* beside mine */
   const SpikeStencil *stencil; /* or NULL */
 } SpikeKrylovCopyHost;
 
@@ -39,7 +49,17 @@ PETSC_INTERN PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *, const SpikeKrylo
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *, const SpikeKrylovLoan *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *,
                                                           void **);
+
+/* blocks.c */
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrowBlocks_Host(SpikeKrylov *, const SpikeKrylovLoan *, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_Host(SpikeKrylov *, const SpikeKrylovLoan *, SpikeKrylovStep,
+                                                       const PetscScalar *, const PetscScalar *, PetscScalar *,
+                                                       PetscScalar *const[]);
+
 PETSC_INTERN PetscErrorCode SpikeKrylovRefill_Host(SpikeKrylov *, const SpikeKrylovCSR *, void *);
+PETSC_INTERN PetscErrorCode SpikeKrylovCouple_Host(SpikeKrylov *, const SpikeKrylovCSR *, const SpikeKrylovLoan *,
+                                                   void *, PetscBool *);
+PETSC_INTERN PetscErrorCode SpikeKrylovRecouple_Host(SpikeKrylov *, const SpikeKrylovCSR *, void *);
 PETSC_INTERN PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *,
                                                  const PetscScalar *, PetscScalar *, PetscScalar *const[]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   mult.c: products by diagonals with a step in the epilogue on the host: of a copy that the backend makes of a matrix,
-  or of one that is stored so
+  with columns of other ranks beside it, or of one that is stored so
 */
 #include "host.h"
 
@@ -25,17 +25,46 @@ PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
 
   PetscFunctionBegin;
   *copy = NULL;
-  if (csr->n < 1 || csr->nz < 1 || form == KSP_FUSED_SPMV_SELL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (form != KSP_FUSED_SPMV_DIA) most = PetscMin(most, (PetscInt)(2 * (PetscInt64)csr->nz / csr->n));
-  SpikeDIAOffsets(csr->n, 1, &part, most, &count, offset);
-  if (!count || count > most) PetscFunctionReturn(PETSC_SUCCESS);
+  if (form == KSP_FUSED_SPMV_SELL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (csr->nz && form != KSP_FUSED_SPMV_DIA) most = PetscMin(most, (PetscInt)(2 * (PetscInt64)csr->nz / csr->n));
+  if (csr->nz) SpikeDIAOffsets(csr->n, 1, &part, most, &count, offset);
+  if (count > most) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&c));
   *copy       = (void *)c;
   c->loan.nz  = csr->nz;
   c->loan.dia = &c->mine;
   c->base     = SpikeKrylovCopyBase(count, csr->n);
   PetscCall(SpikeDIACreate(&SpikeDIAKernels_Host, csr->n, csr->n, count, offset, &c->mine));
-  PetscCall((*c->mine.k->fill)(&c->mine, 1, &part));
+  if (csr->nz) PetscCall((*c->mine.k->fill)(&c->mine, 1, &part));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovCouple_Host(SpikeKrylov *s, const SpikeKrylovCSR *O, const SpikeKrylovLoan *loan, void *copy,
+                                      PetscBool *coupled)
+{
+  SpikeKrylovCopyHost *c   = (SpikeKrylovCopyHost *)copy;
+  SpikeKrylovOffHost  *off = &c->off;
+
+  PetscFunctionBegin;
+  c->loan.owner = loan->owner;
+  c->loan.begin = loan->begin;
+  c->loan.end   = loan->end;
+  c->loan.nz += O->nz;
+  off->there = PETSC_TRUE;
+  off->nz    = O->nz;
+  PetscCall(SpikeKrylovRowsOf(O->n, O->nz ? O->ai : NULL, &off->count, &off->row, &off->at));
+  PetscCall(PetscMalloc1(O->nz, &off->aj));
+  PetscCall(PetscMalloc1(O->nz, &off->aa));
+  PetscCall(PetscArraycpy(off->aj, O->aj, O->nz));
+  PetscCall(SpikeKrylovRecouple_Host(s, O, copy));
+  *coupled = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovRecouple_Host(SpikeKrylov *s, const SpikeKrylovCSR *O, void *copy)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(((SpikeKrylovCopyHost *)copy)->off.aa, O->aa, O->nz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,7 +102,7 @@ PetscErrorCode SpikeKrylovRefill_Host(SpikeKrylov *s, const SpikeKrylovCSR *csr,
   SpikeKrylovCopyHost *c    = (SpikeKrylovCopyHost *)copy;
 
   PetscFunctionBegin;
-  PetscCall((*c->mine.k->fill)(&c->mine, 1, &part));
+  if (csr->nz) PetscCall((*c->mine.k->fill)(&c->mine, 1, &part));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,6 +113,10 @@ PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *s, void **copy)
   PetscFunctionBegin;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeDIADestroy(&c->mine));
+  PetscCall(PetscFree(c->off.row));
+  PetscCall(PetscFree(c->off.at));
+  PetscCall(PetscFree(c->off.aj));
+  PetscCall(PetscFree(c->off.aa));
   PetscCall(PetscFree(*copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -122,6 +155,53 @@ static void SpikeKrylovMultRows(SpikeKrylov *s, const SpikeDIA *dia, SpikeKrylov
     (*loops.dia->mult)(dia, i, i + rows, x, ghost, NULL, y);
     SpikeKrylovMultStep_Host(&loops, &s->scalars->f, step, i, rows, scale, y, v, s->local);
   }
+}
+
+/* y += O ghost in rows number begin to end - 1 of those that O has */
+static void SpikeKrylovMultOff(const SpikeKrylovOffHost *off, PetscInt begin, PetscInt end, const PetscScalar *ghost,
+                               PetscScalar *y)
+{
+  for (PetscInt k = begin; k < end; k++) {
+    PetscScalar sum = y[off->row[k]];
+
+    for (PetscInt e = off->at[k]; e < off->at[k + 1]; e++) sum += off->aa[e] * ghost[off->aj[e]];
+    y[off->row[k]] = sum;
+  }
+}
+
+/*
+  SPIKE_MULT_ROWS rows at a time, as above: first where none of them has columns of other ranks, while these come, then
+  the others. The order of the sums depends on the pattern alone
+*/
+static PetscErrorCode SpikeKrylovMultCoupled(SpikeKrylov *s, const SpikeKrylovCopyHost *c, SpikeKrylovStep step,
+                                             const PetscScalar *scale, const PetscScalar *x, PetscScalar *y,
+                                             PetscScalar *const v[])
+{
+  const SpikeKrylovLoops    loops = SpikeKrylovLoopsGet();
+  const SpikeKrylovOffHost *off   = &c->off;
+  const PetscInt            n     = c->mine.n;
+  const PetscScalar        *ghost = NULL;
+
+  PetscFunctionBegin;
+  PetscCall((*c->loan.begin)(c->loan.owner, NULL, x, &ghost));
+  for (int outside = 0; outside < 2; outside++) {
+    PetscInt k = 0;
+
+    if (outside) PetscCall((*c->loan.end)(c->loan.owner, NULL, x));
+    for (PetscInt i = 0, end; i < n; i = end) {
+      PetscInt next = k;
+
+      end = PetscMin(i + SPIKE_MULT_ROWS, n);
+      while (next < off->count && off->row[next] < end) next++;
+      if (outside == (next > k)) {
+        (*loops.dia->mult)(&c->mine, i, end, x, NULL, NULL, y);
+        if (outside) SpikeKrylovMultOff(off, k, next, ghost, y);
+        SpikeKrylovMultStep_Host(&loops, &s->scalars->f, step, i, end - i, scale, y, v, s->local);
+      }
+      k = next;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -179,13 +259,16 @@ PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *s, const void *copy, SpikeKrylo
   const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
   const SpikeDIA            *dia   = c->loan.dia;
   const SpikeStencil        *S     = c->stencil;
-  const PetscInt             n     = S ? SpikeStencilSize(S) : dia->n;
+  const SpikeBlockMat       *block = c->loan.block;
+  const PetscInt             n     = S ? SpikeStencilSize(S) : (block ? block->mb * block->bs : dia->n);
   const PetscScalar         *ghost = NULL;
 
   PetscFunctionBegin;
   if (s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; info && k < info->ndots; k++) s->local[k] = 0.0;
   if (S) PetscCall(SpikeKrylovMultStencil(s, c, step, scale, x, y, v));
+  else if (block) PetscCall(SpikeKrylovMultBlocks_Host(s, &c->loan, step, scale, x, y, v));
+  else if (c->off.there) PetscCall(SpikeKrylovMultCoupled(s, c, step, scale, x, y, v));
   else {
     if (c->loan.begin) PetscCall((*c->loan.begin)(c->loan.owner, NULL, x, &ghost));
     SpikeKrylovMultRows(s, dia, step, dia->ibegin, dia->iend, scale, x, NULL, y, v);

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  offcase.h: products of a copy with columns of other ranks beside it, y = A x + O ghost, and of blocks that are lent,
+  with steps in the epilogue, against plain loops, for any backend. Who includes it has defined
+
+    There(from, bytes, &there)       memory of the backend with these values
+    ThereAgain(from, bytes, there)   other values in it
+    Here(there, bytes, to)           back
+    Gone(there)                      and away
+    OffCheck(ok, where, what)
+*/
+#pragma once
+
+#include "kernels/krylov/krylov.h"
+#include "random.h"
+
+/* The sender: ghost[] is not a number until end(), which a product calls once, after begin() */
+typedef struct {
+  PetscInt     begun, ended;
+  PetscScalar *ghost, *values; /* of the backend, and what they become, on the host */
+  PetscInt     n;
+} OffHalo;
+
+static PetscErrorCode OffWrite(OffHalo *h, const PetscScalar *values)
+{
+  PetscFunctionBegin;
+  if (h->n) PetscCall(ThereAgain(values, (size_t)h->n * sizeof(*values), h->ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OffBegin(void *owner, void *stream, const PetscScalar *x, const PetscScalar **ghost)
+{
+  OffHalo     *h = (OffHalo *)owner;
+  PetscScalar *nan;
+
+  PetscFunctionBegin;
+  (void)stream;
+  (void)x;
+  h->begun++;
+  PetscCall(PetscMalloc1(h->n, &nan));
+  memset((void *)nan, 0xff, (size_t)h->n * sizeof(*nan));
+  PetscCall(OffWrite(h, nan));
+  PetscCall(PetscFree(nan));
+  *ghost = h->ghost;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OffEnd(void *owner, void *stream, const PetscScalar *x)
+{
+  OffHalo *h = (OffHalo *)owner;
+
+  PetscFunctionBegin;
+  (void)stream;
+  (void)x;
+  if (h->begun == h->ended + 1) h->ended++;
+  PetscCall(OffWrite(h, h->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of matrix number k, 0 for A by diagonals in n columns, else O, in the rows that have some */
+static PetscInt OffRow(PetscInt k, PetscInt n, PetscInt nghost, PetscInt ndiags, PetscInt every, PetscInt each,
+                       PetscInt i, PetscInt aj[])
+{
+  PetscInt m = 0;
+
+  if (!k) {
+    for (PetscInt d = 0; d < ndiags; d++) {
+      const PetscInt j = i + 3 * (d - ndiags / 2);
+
+      if (j >= 0 && j < n) aj[m++] = j;
+    }
+  } else if (every && (i % every == 0 || i >= n - 2)) {
+    const PetscInt count = 1 + (i * 7919) % each;
+
+    for (PetscInt e = 0; e < count; e++) aj[m++] = (i * 31 + e * 17) % nghost;
+  }
+  return m;
+}
+
+/*
+  ndiags: diagonals of A, 0: A has no entries. Every `every`-th row and the last two have up to `each` columns of
+  others; 0: none has
+*/
+static PetscErrorCode TestOff(SpikeKrylov *s, PetscInt n, PetscInt ndiags, PetscInt every, PetscInt each,
+                              KSPFusedSpMVType form)
+{
+  const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS,  SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA,
+                                   SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA,   SPIKE_CG1_BETA};
+  const int             own[] = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1}; /* which vector y is, and x */
+  const PetscInt        nghost = every && n ? 1 + n / 2 : 0;
+  PetscInt             *ai[2], *aj[2];
+  PetscScalar          *aa[2], *v, *dv, *y, *dy, *got, *ghost;
+  PetscReal            *size;
+  SpikeKrylovCSR        csr[2];
+  SpikeKrylovLoan       loan;
+  OffHalo               halo;
+  PetscBool             coupled = PETSC_FALSE;
+  void                 *copy    = NULL;
+  char                  where[128];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "columns of others, n %" PetscInt_FMT ", %" PetscInt_FMT " diagonals, every %" PetscInt_FMT
+                          ", each %" PetscInt_FMT ", %s",
+                          n, ndiags, every, each, KSPFusedSpMVTypes[form]));
+  for (int k = 0; k < 2; k++) {
+    const PetscInt most = k ? each : ndiags;
+    PetscInt       nz   = 0;
+    void          *there[2];
+
+    PetscCall(PetscCalloc1(n + 1, &ai[k]));
+    PetscCall(PetscMalloc1(n * most + 1, &aj[k]));
+    PetscCall(PetscMalloc1(n * most + 1, &aa[k]));
+    for (PetscInt i = 0; i < n; i++) {
+      nz += OffRow(k, n, nghost, ndiags, every, each, i, aj[k] + nz);
+      ai[k][i + 1] = nz;
+    }
+    for (PetscInt e = 0; e < nz; e++) aa[k][e] = Number(50 + k, e);
+    csr[k].n  = n;
+    csr[k].nz = nz;
+    csr[k].ai = csr[k].aj = NULL;
+    csr[k].aa             = NULL;
+    if (!nz) continue;
+    PetscCall(There(ai[k], (size_t)(n + 1) * sizeof(PetscInt), &there[0]));
+    PetscCall(There(aj[k], (size_t)nz * sizeof(PetscInt), &there[1]));
+    csr[k].ai = (const PetscInt *)there[0];
+    csr[k].aj = (const PetscInt *)there[1];
+    PetscCall(There(aa[k], (size_t)nz * sizeof(PetscScalar), &there[0]));
+    csr[k].aa = (const PetscScalar *)there[0];
+  }
+  PetscCall(PetscMalloc1(5 * n + 1, &v));
+  PetscCall(PetscMalloc1(n + 1, &y));
+  PetscCall(PetscMalloc1(n + 1, &got));
+  PetscCall(PetscMalloc1(n + 1, &size));
+  PetscCall(PetscMalloc1(nghost + 1, &ghost));
+  for (PetscInt i = 0; i < 5 * n; i++) v[i] = Number(60, i);
+  for (PetscInt i = 0; i < nghost; i++) ghost[i] = Number(61, i);
+  PetscCall(There(v, (size_t)(5 * n + 1) * sizeof(*v), (void **)&dv));
+  PetscCall(There(v, (size_t)(n + 1) * sizeof(*y), (void **)&dy));
+  halo.begun = halo.ended = 0;
+  halo.n                  = nghost;
+  halo.values             = ghost;
+  PetscCall(There(ghost, (size_t)(nghost + 1) * sizeof(*ghost), (void **)&halo.ghost));
+  loan.dia           = NULL;
+  loan.nz            = 0;
+  loan.owner         = (void *)&halo;
+  loan.begin         = OffBegin;
+  loan.end           = OffEnd;
+  s->scalars->reason = 0;
+  PetscCall((*s->k->push)(s, PETSC_FALSE));
+  PetscCall((*s->k->copy)(s, &csr[0], form, &copy));
+  if (copy) PetscCall((*s->k->couple)(s, &csr[1], &loan, copy, &coupled));
+  OffCheck((PetscBool)(copy && coupled), where, "no copy");
+  for (PetscInt fill = 0; fill < 2 && copy && coupled; fill++) { /* the second with new values */
+    for (int k = 0; k < 2 && fill; k++) {
+      for (PetscInt e = 0; e < csr[k].nz; e++) aa[k][e] = Number(70 + k, e);
+      if (csr[k].nz) PetscCall(ThereAgain(aa[k], (size_t)csr[k].nz * sizeof(PetscScalar), (void *)csr[k].aa));
+      PetscCall((*(k ? s->k->recouple : s->k->refill))(s, &csr[k], copy));
+    }
+    for (size_t ks = 0; ks < 2 * PETSC_STATIC_ARRAY_LENGTH(steps); ks++) {
+      const size_t               k     = ks / 2;
+      const SpikeKrylovStepInfo *info  = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
+      const PetscScalar         *scale = ks % 2 ? v + 4 * n : NULL, *x = v + (from[k] < 0 ? 3 : from[k]) * n;
+      PetscScalar *there[SPIKE_KRYLOV_MAXVECTORS], *here[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS],
+        first[SPIKE_KRYLOV_MAXDOTS];
+      PetscReal most = 1.0;
+      PetscBool good = PETSC_TRUE, same = PETSC_TRUE;
+
+      for (PetscInt m = 0; m < SPIKE_KRYLOV_MAXDOTS; m++) sums[m] = 0.0;
+      for (PetscInt i = 0; i < n; i++) {
+        y[i]    = 0.0;
+        size[i] = 0.0;
+        for (int part = 0; part < 2; part++)
+          for (PetscInt e = ai[part][i]; e < ai[part][i + 1]; e++) {
+            const PetscScalar a = aa[part][e] * (part ? ghost : x)[aj[part][e]];
+
+            y[i] += a;
+            size[i] += PetscAbsScalar(a);
+          }
+        if (scale) {
+          y[i] *= scale[i];
+          size[i] *= PetscAbsScalar(scale[i]);
+        }
+        most = PetscMax(most, size[i]);
+      }
+      for (PetscInt m = 0; info && m < info->nvectors; m++) {
+        there[m] = m == own[k] ? dy : dv + m * n;
+        here[m]  = m == own[k] ? y : v + m * n;
+      }
+      for (PetscInt run = 0; run < 2; run++) {
+        memset((void *)got, 0xff, (size_t)n * sizeof(*got));
+        if (n) PetscCall(ThereAgain(got, (size_t)n * sizeof(*got), dy));
+        PetscCall((*s->k->mult)(s, copy, steps[k], scale ? dv + 4 * n : NULL, dv + (x - v), dy, there));
+        if (info) PetscCall((*s->k->sums)(s, steps[k]));
+        PetscCall(Here(dy, (size_t)n * sizeof(*got), got));
+        for (PetscInt i = 0; i < n; i++)
+          good = (PetscBool)(good && PetscAbsScalar(got[i] - y[i]) <=
+                                       8 * (ndiags + each + 2) * PETSC_MACHINE_EPSILON * size[i]);
+        for (PetscInt m = 0; info && m < info->ndots; m++) {
+          same     = (PetscBool)(same && (!run || first[m] == s->local[m]));
+          first[m] = s->local[m];
+        }
+      }
+      OffCheck(good, where, info ? info->name : "product");
+      if (!info) continue;
+      OffCheck(same, where, "a sum differs in a second run");
+      if (n) (*SpikeKrylovLoops_base[steps[k]])(n, &s->scalars->f, here, sums);
+      for (PetscInt m = 0; m < info->ndots; m++)
+        OffCheck((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <=
+                             4 * PETSC_MACHINE_EPSILON * (n + 1) * PetscSqr(most + 2)),
+                 where, "a sum behind a product");
+    }
+  }
+  OffCheck((PetscBool)(halo.begun == halo.ended && halo.begun > 0), where, "messages");
+  PetscCall((*s->k->destroycopy)(s, &copy));
+  for (int k = 0; k < 2; k++) {
+    if (csr[k].nz) {
+      PetscCall(Gone((void *)csr[k].ai));
+      PetscCall(Gone((void *)csr[k].aj));
+      PetscCall(Gone((void *)csr[k].aa));
+    }
+    PetscCall(PetscFree(ai[k]));
+    PetscCall(PetscFree(aj[k]));
+    PetscCall(PetscFree(aa[k]));
+  }
+  PetscCall(Gone(dv));
+  PetscCall(Gone(dy));
+  PetscCall(Gone(halo.ghost));
+  PetscCall(PetscFree(v));
+  PetscCall(PetscFree(y));
+  PetscCall(PetscFree(got));
+  PetscCall(PetscFree(size));
+  PetscCall(PetscFree(ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks without rows, without entries of their own, without columns of others, with few and with many of them */
+static PetscErrorCode TestOffs(SpikeKrylov *s, PetscInt most, KSPFusedSpMVType form)
+{
+  const PetscInt sizes[] = {0, 1, 2, 31, 33, 300, 512, 513, 3000, 70001, 500003}, every[] = {0, 1, 7, 1100, 100000},
+                 each[] = {1, 5, 40, 200};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes) && sizes[k] <= most; k++)
+    for (size_t e = 0; e < PETSC_STATIC_ARRAY_LENGTH(every); e++)
+      for (size_t c = 0; c < (every[e] ? PETSC_STATIC_ARRAY_LENGTH(each) : 1); c++) {
+        if (sizes[k] > 10000 && every[e] < 1000 && each[c] > 5) continue;
+        PetscCall(TestOff(s, sizes[k], 7, every[e], each[c], form));
+        if (sizes[k] < 10000) PetscCall(TestOff(s, sizes[k], 0, every[e], each[c], form));
+      }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The same of a matrix of mb block rows that is lent, with columns of others in every `every`-th block row where that is
+  not 0. many: begin() is there though no row needs it
+*/
+static PetscErrorCode TestLentBlocks(SpikeKrylov *s, PetscInt bs, PetscInt mb, PetscInt every, PetscBool many)
+{
+  const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS,  SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA,
+                                   SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA,   SPIKE_CG1_BETA};
+  const int             own[] = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1}; /* which vector y is, and x */
+  const PetscInt        n = mb * bs, nghost = every ? 1 + mb / 2 : 0;
+  PetscInt             *bi[2], *bj[2];
+  PetscScalar          *a[2], *v, *dv, *y, *dy, *got, *ghost;
+  PetscReal            *size;
+  SpikeBlock            b;
+  SpikeBlockMat         A[2];
+  SpikeKrylovLoan       loan;
+  OffHalo               halo;
+  void                 *copy = NULL;
+  char                  where[128];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "blocks of %" PetscInt_FMT ", %" PetscInt_FMT
+                          " rows of them, others' in every %" PetscInt_FMT,
+                          bs, mb, every));
+  memset((void *)&b, 0, sizeof(b));
+  memset((void *)A, 0, sizeof(A));
+  memset((void *)&loan, 0, sizeof(loan));
+  b.k = SpikeBlockKernelsFind(s->k->memtype);
+  PetscCall((*b.k->create)(&b));
+  for (int k = 0; k < 2; k++) {
+    PetscInt nz = 0;
+    void    *there;
+
+    PetscCall(PetscCalloc1(mb + 1, &bi[k]));
+    PetscCall(PetscMalloc1(8 * mb + 1, &bj[k]));
+    for (PetscInt i = 0; i < mb; i++) { /* rows of different lengths, some without a block */
+      const PetscInt count = k ? (every && i % every == 0 ? 1 + i % 3 : 0) : (i % 11 == 5 ? 0 : 1 + (i * 5) % 8);
+
+      for (PetscInt e = 0; e < count; e++) bj[k][nz++] = (i * 13 + e * 7) % (k ? nghost : mb);
+      bi[k][i + 1] = nz;
+    }
+    PetscCall(PetscMalloc1(nz * bs * bs + 1, &a[k]));
+    for (PetscInt e = 0; e <= nz * bs * bs; e++) a[k][e] = Number(80 + k, e);
+    PetscCall((*b.k->matcreate)(&b, bs, mb, k ? nghost : mb, bi[k], bj[k], PETSC_FALSE, &A[k]));
+    PetscCall(There(a[k], (size_t)(nz * bs * bs + 1) * sizeof(PetscScalar), &there));
+    A[k].a = there;
+    loan.nz += (PetscInt64)nz * bs * bs;
+  }
+  PetscCall(PetscMalloc1(5 * n + 1, &v));
+  PetscCall(PetscMalloc1(n + 1, &y));
+  PetscCall(PetscMalloc1(n + 1, &got));
+  PetscCall(PetscMalloc1(n + 1, &size));
+  PetscCall(PetscMalloc1(nghost * bs + 1, &ghost));
+  for (PetscInt i = 0; i < 5 * n; i++) v[i] = Number(60, i);
+  for (PetscInt i = 0; i < nghost * bs; i++) ghost[i] = Number(61, i);
+  PetscCall(There(v, (size_t)(5 * n + 1) * sizeof(*v), (void **)&dv));
+  PetscCall(There(v, (size_t)(n + 1) * sizeof(*y), (void **)&dy));
+  halo.begun = halo.ended = 0;
+  halo.n                  = nghost * bs;
+  halo.values             = ghost;
+  PetscCall(There(ghost, (size_t)(nghost * bs + 1) * sizeof(*ghost), (void **)&halo.ghost));
+  loan.block = &A[0];
+  if (every || many) {
+    loan.off   = &A[1];
+    loan.owner = (void *)&halo;
+    loan.begin = OffBegin;
+    loan.end   = OffEnd;
+  }
+  s->scalars->reason = 0;
+  PetscCall((*s->k->push)(s, PETSC_FALSE));
+  PetscCall((*s->k->borrowblocks)(s, &loan, &copy));
+  OffCheck((PetscBool)(copy && ((SpikeKrylovCopy *)copy)->form == KSP_FUSED_SPMV_BLOCKS), where, "not borrowed");
+  for (size_t ks = 0; copy && ks < 2 * PETSC_STATIC_ARRAY_LENGTH(steps); ks++) {
+    const size_t               k     = ks / 2;
+    const SpikeKrylovStepInfo *info  = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
+    const PetscScalar         *scale = ks % 2 ? v + 4 * n : NULL, *x = v + (from[k] < 0 ? 3 : from[k]) * n;
+    PetscScalar *there[SPIKE_KRYLOV_MAXVECTORS], *here[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS],
+      first[SPIKE_KRYLOV_MAXDOTS];
+    PetscReal most = 1.0;
+    PetscBool good = PETSC_TRUE, same = PETSC_TRUE;
+
+    for (PetscInt m = 0; m < SPIKE_KRYLOV_MAXDOTS; m++) sums[m] = 0.0;
+    for (PetscInt i = 0; i < n; i++) {
+      y[i]    = 0.0;
+      size[i] = 0.0;
+      for (int part = 0; part < 2; part++)
+        for (PetscInt e = bi[part][i / bs]; e < bi[part][i / bs + 1]; e++)
+          for (PetscInt c = 0; c < bs; c++) {
+            const PetscScalar p = a[part][(e * bs + c) * bs + i % bs] * (part ? ghost : x)[bj[part][e] * bs + c];
+
+            y[i] += p;
+            size[i] += PetscAbsScalar(p);
+          }
+      if (scale) {
+        y[i] *= scale[i];
+        size[i] *= PetscAbsScalar(scale[i]);
+      }
+      most = PetscMax(most, size[i]);
+    }
+    for (PetscInt m = 0; info && m < info->nvectors; m++) {
+      there[m] = m == own[k] ? dy : dv + m * n;
+      here[m]  = m == own[k] ? y : v + m * n;
+    }
+    for (PetscInt run = 0; run < 2; run++) {
+      memset((void *)got, 0xff, (size_t)n * sizeof(*got));
+      if (n) PetscCall(ThereAgain(got, (size_t)n * sizeof(*got), dy));
+      PetscCall((*s->k->mult)(s, copy, steps[k], scale ? dv + 4 * n : NULL, dv + (x - v), dy, there));
+      if (info) PetscCall((*s->k->sums)(s, steps[k]));
+      PetscCall(Here(dy, (size_t)n * sizeof(*got), got));
+      for (PetscInt i = 0; i < n; i++)
+        good = (PetscBool)(good && PetscAbsScalar(got[i] - y[i]) <= 100 * bs * PETSC_MACHINE_EPSILON * size[i]);
+      for (PetscInt m = 0; info && m < info->ndots; m++) {
+        same     = (PetscBool)(same && (!run || first[m] == s->local[m]));
+        first[m] = s->local[m];
+      }
+    }
+    OffCheck(good, where, info ? info->name : "product");
+    if (!info) continue;
+    OffCheck(same, where, "a sum differs in a second run");
+    if (n) (*SpikeKrylovLoops_base[steps[k]])(n, &s->scalars->f, here, sums);
+    for (PetscInt m = 0; m < info->ndots; m++)
+      OffCheck((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <=
+                           4 * PETSC_MACHINE_EPSILON * (n + 1) * PetscSqr(most + 2)),
+               where, "a sum behind a product");
+  }
+  OffCheck((PetscBool)(halo.begun == halo.ended && (halo.begun > 0) == (every || many)), where, "messages");
+  PetscCall((*s->k->destroycopy)(s, &copy));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Gone((void *)A[k].a));
+    PetscCall((*b.k->matdestroy)(&b, &A[k]));
+    PetscCall(PetscFree(bi[k]));
+    PetscCall(PetscFree(bj[k]));
+    PetscCall(PetscFree(a[k]));
+  }
+  PetscCall((*b.k->destroy)(&b));
+  PetscCall(Gone(dv));
+  PetscCall(Gone(dy));
+  PetscCall(Gone(halo.ghost));
+  PetscCall(PetscFree(v));
+  PetscCall(PetscFree(y));
+  PetscCall(PetscFree(got));
+  PetscCall(PetscFree(size));
+  PetscCall(PetscFree(ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestLent(SpikeKrylov *s, PetscInt most)
+{
+  const PetscInt sizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 31, 32}, rows[] = {1, 2, 7, 130, 1300, 70001},
+                 every[] = {0, 1, 5, 700};
+
+  PetscFunctionBegin;
+  for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(sizes); b++) {
+    PetscCall(TestLentBlocks(s, sizes[b], 0, 0, PETSC_TRUE)); /* a rank without rows */
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows) && rows[k] <= most; k++)
+      for (size_t e = 0; e < PETSC_STATIC_ARRAY_LENGTH(every); e++) {
+        if (rows[k] * sizes[b] * sizes[b] > 2000000) continue;
+        PetscCall(TestLentBlocks(s, sizes[b], rows[k], every[e], (PetscBool)(rows[k] == 7)));
+      }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
