@@ -13,9 +13,10 @@ PetscErrorCode KSPFusedPost(KSPFused *f)
   SpikeKrylovPost *post = &f->run.ring[f->run.posted++ % 4];
 
   PetscFunctionBegin;
-  post->it     = f->s.scalars->it;
-  post->norm   = f->s.scalars->norm;
-  post->reason = f->s.scalars->reason;
+  post->it       = f->s.scalars->it;
+  post->norm     = f->s.scalars->norm;
+  post->replaced = f->s.scalars->replaced;
+  post->reason   = f->s.scalars->reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,12 +69,21 @@ PetscErrorCode KSPFusedDestroyGraphs(KSPFused *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The copy of A, or what stands for a loan, and before it the copy of that copy */
+static PetscErrorCode KSPFusedDestroyCopy_Private(KSPFused *f)
+{
+  PetscFunctionBegin;
+  if (f->product.low) PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.low));
+  PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The state in the backend, and what was made with it */
 PetscErrorCode KSPFusedDestroyState(KSPFused *f)
 {
   PetscFunctionBegin;
   PetscCall(KSPFusedDestroyGraphs(f));
-  if (f->product.copy) PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+  if (f->product.copy) PetscCall(KSPFusedDestroyCopy_Private(f));
   if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
   PetscCall(VecDestroy(&f->pc.store));
   PetscCall(PetscMemzero(&f->s, sizeof(f->s)));
@@ -135,7 +145,7 @@ static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, cons
   PetscFunctionBegin;
   if (f->product.mat != id || !f->product.borrowed || f->product.nonzero != e->shape || !f->product.copy) {
     PetscCall(KSPFusedDestroyGraphs(f));
-    PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+    PetscCall(KSPFusedDestroyCopy_Private(f));
     if (e->stencil) PetscCall((*f->s.k->borrowstencil)(&f->s, e->stencil, &e->product, &f->product.copy));
     else PetscCall((*f->s.k->borrow)(&f->s, &e->product, &f->product.copy));
   }
@@ -157,7 +167,7 @@ static PetscErrorCode KSPFusedCopy_Private(KSPFused *f, Mat A, PetscObjectId id)
   if (f->product.mat != id || f->product.borrowed || f->product.nonzero != nonzero ||
       f->product.spmv != f->options.spmv) {
     PetscCall(KSPFusedDestroyGraphs(f));
-    PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+    PetscCall(KSPFusedDestroyCopy_Private(f));
     PetscCall(KSPFusedGetCSR(A, f->s.k->memtype, &csr, &piece));
     PetscCall((*f->s.k->copy)(&f->s, &csr, f->options.spmv, &f->product.copy));
     PetscCall(KSPFusedRestoreCSR(A, f->s.k->memtype, &piece));
@@ -182,7 +192,7 @@ static PetscErrorCode KSPFusedSetEnqueued_Private(KSPFused *f, PetscObjectId id,
 
   PetscFunctionBegin;
   if (!same) PetscCall(KSPFusedDestroyGraphs(f));
-  PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+  PetscCall(KSPFusedDestroyCopy_Private(f));
   f->product.enqueue  = *e;
   f->product.mat      = id;
   f->product.borrowed = PETSC_FALSE;
@@ -201,9 +211,10 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   PetscBool              known = PETSC_FALSE, lent;
 
   PetscFunctionBegin;
-  f->product.own         = PETSC_FALSE;
-  enqueued               = f->product.enqueue;
-  f->product.enqueue.run = NULL;
+  f->product.own    = PETSC_FALSE;
+  f->product.narrow = f->product.rounds = PETSC_FALSE;
+  enqueued                              = f->product.enqueue;
+  f->product.enqueue.run                = NULL;
   if (spmv == KSP_FUSED_SPMV_PETSC || !f->s.k->copy || f->basis.usevec || ksp->transpose_solve)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));

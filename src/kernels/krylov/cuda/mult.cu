@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* mult.cu: copies of a matrix in the forms of the backend, and their products with a step in the epilogue */
-#include "mult.cuh"
+#include "mult_kernel.cuh"
 
 /* entries over places from which a copy by diagonals is taken unasked: 8 bytes a place against 12 an entry */
 #define SPIKE_DIA_FILL 0.85
-/* rows of a block, at least, where each has a piece; 1024 are as fast with 27 diagonals, slower with 7 */
-#define SPIKE_DIA_PIECE 4096
-/* times that pieces fill the device, at least: the last one ends ragged                              */
-#define SPIKE_DIA_WAVES 8
 
 PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, KSPFusedSpMVType form, void **copy)
 {
@@ -82,133 +78,10 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
 
   PetscFunctionBegin;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeFree_CUDA(c->sell.start, c->sell.col, c->sell.val));
-  if (!c->borrowed) PetscCall(SpikeFree_CUDA(c->dia.offset, c->dia.val));
+  PetscCall(SpikeFree_CUDA(c->low, c->correction, c->seen));
+  if (!c->base.narrow) PetscCall(SpikeFree_CUDA(c->sell.start, c->sell.col, c->sell.val));
+  if (!c->base.narrow && !c->borrowed) PetscCall(SpikeFree_CUDA(c->dia.offset, c->dia.val));
   PetscCall(PetscFree(*copy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of
-  the step is y. Deterministic
-*/
-template <int STEP, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4)
-  SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x,
-                        PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned front,
-                        unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
-{
-  using X                             = SpikeKrylovTraits<STEP>;
-  constexpr int                    ND = X::nd ? X::nd : 1;
-  PetscScalar                      d[ND];
-  __shared__ PetscScalar           shared[SPIKE_KRYLOV_THREADS / 32];
-  __shared__ typename ROWS::Shared rows;
-
-  m.prepare(rows);
-  SpikeAwait();
-  if (device->s.reason) return;
-  const SpikeKrylovFactors f = device->s.f;
-
-  SpikeUnroll(k, ND) d[k] = 0.0;
-  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x},
-         SpikeKrylovNothing{}, [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
-           PetscScalar e[X::nv];
-
-           if (scale) sum = SpikeKrylovMul(scale[row], sum);
-           y[row] = sum;
-           SpikeUnroll(k, X::nv)
-             if ((X::read >> k) & 1) e[k] = k == own ? sum : v.v[k][row];
-           X::row(&f, e, d);
-         });
-  if constexpr (X::nd > 0)
-    SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, front + blockIdx.x, total ? total : gridDim.x);
-}
-
-template <int STEP, class ROWS>
-static PetscErrorCode SpikeKrylovMultStart(const SpikeKrylovCUDA *h, const ROWS &m, const SpikeKrylovMultArgs *a,
-                                           PetscInt blocks)
-{
-  PetscFunctionBegin;
-  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovMultKernel<STEP, ROWS>, dim3((unsigned)blocks), dim3(SPIKE_KRYLOV_THREADS),
-                                  0, h->stream, m, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front,
-                                  (unsigned)a->total, h->device, h->partials, h->devicemail));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <int STEP, class ROWS>
-static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps,
-                                            const SpikeKrylovMultArgs *a, PetscInt *blocks)
-{
-  int resident;
-
-  PetscFunctionBegin;
-  PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
-  *blocks = SpikeKrylovGrid(PetscMin(SpikeKrylovMostBlocks(h), resident * h->gpu->multiprocessors), warps,
-                            SPIKE_KRYLOV_THREADS / 32);
-  PetscCall((SpikeKrylovMultStart<STEP, ROWS>(h, m, a, *blocks)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Products in pieces, for those with a step: its sums leave fewer thread blocks resident than a product alone has.
-  *blocks is 0 where there are too few rows for pieces
-*/
-template <int STEP>
-static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovDia *m,
-                                            const SpikeKrylovMultArgs *a, PetscInt *blocks)
-{
-  PetscFunctionBegin;
-  *blocks = 0;
-  if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
-    int            resident;
-    const PetscInt n    = m->end - m->begin,
-                   rows = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_DIA_MOSTPIECES + SPIKE_KRYLOV_THREADS) /
-                                                      SPIKE_KRYLOV_THREADS * SPIKE_KRYLOV_THREADS);
-
-    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDIAPieces>, &resident));
-    if (m->T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
-      PetscFunctionReturn(PETSC_SUCCESS);
-    *blocks = n / rows + (n % rows ? 1 : 0);
-    PetscCall((SpikeKrylovMultStart<STEP, SpikeDIAPieces>(h, SpikeDIAPieces{{*m}, rows}, a, *blocks)));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <int STEP>
-static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
-                                          const SpikeKrylovMultArgs *a, PetscInt *blocks)
-{
-  PetscFunctionBegin;
-  if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    PetscCall(SpikeKrylovMultPieces<STEP>(h, &c->dia, a, blocks));
-    if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt warps) {
-    return SpikeKrylovMultLaunch<STEP>(h, rows, warps, a, blocks);
-  }));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* With other ranks: the interior while the halo travels, then the ends. The last thread block of both makes the sums */
-template <int STEP>
-static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
-                                          const SpikeKrylovMultArgs *args)
-{
-  const PetscInt      warps = (c->dia.begin + c->dia.n - c->dia.end + 31) / 32;
-  SpikeDIAEnds        ends  = {c->dia, ((const SpikeDIACUDA *)c->loan.dia->data)->table, NULL};
-  SpikeKrylovMultArgs a     = *args;
-  PetscInt            inside, outside;
-
-  PetscFunctionBegin;
-  PetscCall(SpikeKrylovMultForm<STEP>(h, c, NULL, &inside));
-  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDIAEnds>(h, ends, warps, NULL, &outside)));
-  a.total = inside + outside;
-  PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ends.ghost));
-  PetscCall(SpikeKrylovMultForm<STEP>(h, c, &a, &inside));
-  PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
-  a.front = inside;
-  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDIAEnds>(h, ends, warps, &a, &outside)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,11 +90,7 @@ PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *h, const SpikeKry
                                         const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   PetscFunctionBegin;
-  PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
-    constexpr int STEP = decltype(constant)::value;
-
-    return a && c->loan.begin ? SpikeKrylovMultLoan<STEP>(h, c, a) : SpikeKrylovMultForm<STEP>(h, c, a, blocks);
-  }));
+  PetscCall(SpikeKrylovMultValues<PetscScalar>(h, c, step, a, blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,6 +113,7 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
   }
   PetscCall(PetscLogGpuTimeBegin());
   if (c->stencil) PetscCall(SpikeKrylovStencilMult_CUDA(h, c, step, &a));
+  else if (c->base.narrow) PetscCall(SpikeKrylovMultNarrow_CUDA(h, c, step, &a, &blocks));
   else PetscCall(SpikeKrylovMultStep_CUDA(h, c, step, &a, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(

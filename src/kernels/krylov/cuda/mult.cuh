@@ -35,6 +35,64 @@ typedef struct {
   PetscScalar *val;    /* [count ld]        */
 } SpikeKrylovDia;
 
+/*
+  The same with values of type V in the places of those of M, which are not read, and c_i of each row i: it goes last
+  into the sum of the row
+*/
+template <typename M, typename V>
+struct SpikeNarrowOf : M {
+  const V           *low;
+  const SpikeSingle *correction;
+};
+
+static inline const PetscScalar *__host__ __device__ SpikeValues(const SpikeKrylovSell &m)
+{
+  return m.val;
+}
+
+static inline const PetscScalar *__host__ __device__ SpikeValues(const SpikeKrylovDia &m)
+{
+  return m.val;
+}
+
+template <typename M, typename V>
+static inline const V *__host__ __device__ SpikeValues(const SpikeNarrowOf<M, V> &m)
+{
+  return m.low;
+}
+
+/* c_i, or nothing: on its way while the row is summed. x_i comes after that: a cache has it, other rows have used it */
+struct SpikeNoCorrection { };
+
+__device__ static __forceinline__ SpikeNoCorrection SpikeCorrection(const SpikeKrylovSell &, PetscInt)
+{
+  return {};
+}
+
+__device__ static __forceinline__ SpikeNoCorrection SpikeCorrection(const SpikeKrylovDia &, PetscInt)
+{
+  return {};
+}
+
+template <typename M, typename V>
+__device__ static __forceinline__ SpikeSingle SpikeCorrection(const SpikeNarrowOf<M, V> &m, PetscInt row)
+{
+  return m.correction[row];
+}
+
+/* The sum of row i with c_i x_i */
+template <typename X>
+__device__ static __forceinline__ PetscScalar SpikeCorrected(SpikeNoCorrection, PetscScalar sum, PetscInt, X &&)
+{
+  return sum;
+}
+
+template <typename X>
+__device__ static __forceinline__ PetscScalar SpikeCorrected(SpikeSingle c, PetscScalar sum, PetscInt row, X &&x)
+{
+  return SpikeFma(PetscScalar(c), x(row, true), sum);
+}
+
 typedef struct {
   SpikeKrylovCopy base;
   PetscInt        nz;
@@ -45,6 +103,11 @@ typedef struct {
   SpikeKrylovLoan loan;
 
   const SpikeStencil *stencil; /* that is lent, or NULL */
+
+  /* narrow: values of the type of base.precision, c of each row, and room for what is seen of values; else NULL */
+  void        *low;
+  SpikeSingle *correction;
+  int         *seen; /* [2] */
 } SpikeKrylovCopyCUDA;
 
 /*
@@ -124,11 +187,11 @@ struct SpikeKrylovNothing {
   which rows depends on `threads` alone. Reads each place of the copy once, (8 + 4) bytes in slices and 8 by diagonals
   in double precision, and x as often as the caches lose it.
 */
-template <int T>
+template <int T, class M = SpikeKrylovSell>
 struct SpikeSellRows {
   static constexpr int LANES = T;
 
-  SpikeKrylovSell m;
+  M m;
 
   struct Shared { };
 
@@ -143,10 +206,16 @@ struct SpikeSellRows {
     for (PetscInt s = number / 32; s < m.slices; s += threads / 32) {
       const PetscInt64     begin = m.start[s], end = m.start[s + 1];
       const PetscInt       row = s * rows + lane / T;
+      const auto          *val = SpikeValues(m);
       PetscScalar          sum = 0.0;
       decltype(fetch(row)) fetched;
 
-      if (lane % T == 0 && row < m.n) fetched = fetch(row);
+      decltype(SpikeCorrection(m, row)) correction;
+
+      if (lane % T == 0 && row < m.n) {
+        fetched    = fetch(row);
+        correction = SpikeCorrection(m, row);
+      }
 
       for (PetscInt64 c = begin; c < end; c += SPIKE_MULT_BATCH) {
         PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
@@ -154,21 +223,22 @@ struct SpikeSellRows {
 
         SpikeUnroll(u, SPIKE_MULT_BATCH) col[u] = c + u < end ? m.col[32 * (c + u) + lane] : 0;
         SpikeUnroll(u, SPIKE_MULT_BATCH) {
-          a[u] = c + u < end ? m.val[32 * (c + u) + lane] : PetscScalar(0.0);
+          a[u] = c + u < end ? SpikeLoad(val + 32 * (c + u) + lane) : PetscScalar(0.0);
           b[u] = x(col[u], c + u < end);
         }
         SpikeUnroll(u, SPIKE_MULT_BATCH) sum = SpikeFma(a[u], b[u], sum);
       }
 #pragma unroll
       for (int t = T / 2; t; t /= 2) sum += SpikeShfl(sum, lane ^ t);
-      if (lane % T == 0 && row < m.n) f(row, sum, fetched);
+      if (lane % T == 0 && row < m.n) f(row, SpikeCorrected(correction, sum, row, x), fetched);
     }
   }
 };
 
 /* Offsets in shared memory, for those that sum rows by them */
+template <class M>
 struct SpikeDIATabled {
-  SpikeKrylovDia m;
+  M m;
 
   struct Shared {
     PetscInt offset[SPIKE_DIA_MOST];
@@ -182,9 +252,12 @@ struct SpikeDIATabled {
 };
 
 /* T lanes a row: lane t has the diagonals t, t + T, ... Rounds are those of whole warps, which meet in the shuffles */
-template <int T>
-struct SpikeDIARows : SpikeDIATabled {
+template <int T, class M = SpikeKrylovDia>
+struct SpikeDIARows : SpikeDIATabled<M> {
   static constexpr int LANES = T;
+
+  using typename SpikeDIATabled<M>::Shared;
+  using SpikeDIATabled<M>::m;
 
   template <typename X, typename G, typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
@@ -195,33 +268,52 @@ struct SpikeDIARows : SpikeDIATabled {
     for (PetscInt first = m.begin + number / 32 * (32 / T); first < m.end; first += per) {
       const int            lane = threadIdx.x % 32, t = lane % T;
       const PetscInt       row = first + lane / T;
-      const PetscScalar   *val = m.val + row;
+      const auto          *val = SpikeValues(m) + row;
       PetscScalar          sum = 0.0;
       decltype(fetch(row)) fetched;
 
-      if (t == 0 && row < m.end) fetched = fetch(row);
+      decltype(SpikeCorrection(m, row)) correction;
+
+      if (t == 0 && row < m.end) {
+        fetched    = fetch(row);
+        correction = SpikeCorrection(m, row);
+      }
       if (row < m.end) {
         sum = SpikeDIASum<T>(t, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
           const PetscInt j      = there ? row + shared.offset[d] : -1;
           const bool     inside = j >= 0 && j < m.n;
 
-          *a = inside ? val[d * m.ld] : PetscScalar(0.0);
+          *a = inside ? SpikeLoad(val + d * m.ld) : PetscScalar(0.0);
           *b = x(j, inside);
         });
       }
 #pragma unroll
       for (int k = T / 2; k; k /= 2) sum += SpikeShfl(sum, lane ^ k);
-      if (t == 0 && row < m.end) f(row, sum, fetched);
+      if (t == 0 && row < m.end) f(row, SpikeCorrected(correction, sum, row, x), fetched);
     }
   }
 };
+
+/* A value that nobody reads again before caches lose it */
+template <typename V>
+__device__ static __forceinline__ PetscScalar SpikeLoadOnce(const V *p)
+{
+  V v;
+
+  SpikeLoadStream<V, 1>(p, &v);
+  return (PetscScalar)v;
+}
 
 /*
   A piece of `rows` neighbouring rows for each thread block: of a matrix that no cache holds, places then lie in few
   pages of memory at a time, and x of a row serves those beside it on the same multiprocessor (gbcg-cuda.txt)
 */
-struct SpikeDIAPieces : SpikeDIATabled {
+template <class M = SpikeKrylovDia>
+struct SpikeDIAPieces : SpikeDIATabled<M> {
   static constexpr int LANES = 1;
+
+  using typename SpikeDIATabled<M>::Shared;
+  using SpikeDIATabled<M>::m;
 
   PetscInt rows;
 
@@ -232,20 +324,20 @@ struct SpikeDIAPieces : SpikeDIATabled {
     const PetscInt   count = (PetscInt)PetscMin((PetscInt64)rows, m.end - from);
 
     for (PetscInt k = number % SPIKE_KRYLOV_THREADS; k < count; k += SPIKE_KRYLOV_THREADS) {
-      const PetscInt     row     = (PetscInt)from + k;
-      const PetscScalar *val     = m.val + row;
-      const auto         fetched = fetch(row);
-      const PetscScalar  sum     = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
+      const PetscInt    row        = (PetscInt)from + k;
+      const auto       *val        = SpikeValues(m) + row;
+      const auto        fetched    = fetch(row);
+      const auto        correction = SpikeCorrection(m, row);
+      const PetscScalar sum        = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
                                              [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
                                                const PetscInt j      = there ? row + shared.offset[d] : -1;
                                                const bool     inside = j >= 0 && j < m.n;
 
-                                               if (inside) SpikeLoadStream<PetscScalar, 1>(val + d * m.ld, a);
-                                               else *a = 0.0;
+                                               *a = inside ? SpikeLoadOnce(val + d * m.ld) : PetscScalar(0.0);
                                                *b = x(j, inside);
                                              });
 
-      f(row, sum, fetched);
+      f(row, SpikeCorrected(correction, sum, row, x), fetched);
     }
   }
 };
@@ -253,10 +345,11 @@ struct SpikeDIAPieces : SpikeDIATabled {
 /*
   Rows before `begin` and from `end` on, whose columns other ranks may have; x(j, inside) is for those of this rank
 */
+template <class M = SpikeKrylovDia>
 struct SpikeDIAEnds {
   static constexpr int LANES = 1;
 
-  SpikeKrylovDia       m;
+  M                    m;
   const SpikeDIATable *table;
   const PetscScalar   *ghost;
 
@@ -268,24 +361,27 @@ struct SpikeDIAEnds {
   __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&x, G &&fetch, F &&f) const
   {
     for (PetscInt k = number; k < m.begin + m.n - m.end; k += threads) {
-      const PetscInt    row     = k < m.begin ? k : m.end + k - m.begin;
-      const auto        fetched = fetch(row);
-      const PetscScalar sum     = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
+      const PetscInt    row        = k < m.begin ? k : m.end + k - m.begin;
+      const auto        fetched    = fetch(row);
+      const auto        correction = SpikeCorrection(m, row);
+      const PetscScalar sum        = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
                                              [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
                                                *a = *b = 0.0;
                                                if (there) {
                                                  const SpikeDIATable t = table[d];
 
                                                  if (row >= t.first && row < t.last) {
-                                                   *a = m.val[d * m.ld + row];
+                                                   const PetscInt j = row + t.offset;
+
+                                                   *a = SpikeLoad(SpikeValues(m) + d * m.ld + row);
                                                    *b = row >= t.own && row < t.upper
-                                                            ? x(row + t.offset, true)
-                                                            : ghost[row + t.offset + (row < t.own ? t.below : t.above)];
+                                                               ? x(j, true)
+                                                               : ghost[j + (row < t.own ? t.below : t.above)];
                                                  }
                                                }
                                              });
 
-      f(row, sum, fetched);
+      f(row, SpikeCorrected(correction, sum, row, x), fetched);
     }
   }
 };
@@ -300,24 +396,45 @@ struct SpikeKrylovEntries {
   }
 };
 
+/* A copy by diagonals, or in slices, with values of type V */
+template <typename V>
+static inline auto SpikeDIAOf(const SpikeKrylovCopyCUDA *c)
+{
+  if constexpr (std::is_same_v<V, PetscScalar>) return c->dia;
+  else return SpikeNarrowOf<SpikeKrylovDia, V>{c->dia, (const V *)c->low, c->correction};
+}
+
+template <typename V>
+static inline auto SpikeSellOf(const SpikeKrylovCopyCUDA *c)
+{
+  if constexpr (std::is_same_v<V, PetscScalar>) return c->sell;
+  else return SpikeNarrowOf<SpikeKrylovSell, V>{c->sell, (const V *)c->low, c->correction};
+}
+
 /* launch(rows, warps) with the loop over the rows of a copy, and how many warps that makes busy */
-template <typename L>
+template <typename V = PetscScalar, typename L>
 static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&launch)
 {
+  using Dia            = decltype(SpikeDIAOf<V>(c));
+  using Sell           = decltype(SpikeSellOf<V>(c));
   const PetscInt warps = (c->dia.end - c->dia.begin + 32 / PetscMax(1, c->dia.T) - 1) / (32 / PetscMax(1, c->dia.T));
 
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    if (c->dia.T == 4) PetscCall(launch(SpikeDIARows<4>{{c->dia}}, warps));
-    else PetscCall(launch(SpikeDIARows<1>{{c->dia}}, warps));
-  } else if (c->sell.T == 4) PetscCall(launch(SpikeSellRows<4>{c->sell}, c->sell.slices));
-  else PetscCall(launch(SpikeSellRows<1>{c->sell}, c->sell.slices));
+    if (c->dia.T == 4) PetscCall(launch(SpikeDIARows<4, Dia>{{SpikeDIAOf<V>(c)}}, warps));
+    else PetscCall(launch(SpikeDIARows<1, Dia>{{SpikeDIAOf<V>(c)}}, warps));
+  } else if (c->sell.T == 4) PetscCall(launch(SpikeSellRows<4, Sell>{SpikeSellOf<V>(c)}, c->sell.slices));
+  else PetscCall(launch(SpikeSellRows<1, Sell>{SpikeSellOf<V>(c)}, c->sell.slices));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* mult.cu: a product with this step in its epilogue, or without arguments only the blocks of its kernel */
 PETSC_INTERN PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
                                                      SpikeKrylovStep, const SpikeKrylovMultArgs *, PetscInt *);
+
+/* mult_narrow.cu: the same of narrow copies */
+PETSC_INTERN PetscErrorCode SpikeKrylovMultNarrow_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                       SpikeKrylovStep, const SpikeKrylovMultArgs *, PetscInt *);
 
 /* stencil.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/dia/dia.h"
+#include "kernels/common/host/factors.h"
 #include "kernels/krylov/krylov.h"
 
 #define SPIKE_MULT_ROWS 512 /* of a product before the step takes them: still in cache; a multiple of SPIKE_DIA_ROWS */
@@ -13,12 +14,17 @@ typedef struct {
   SpikeDIA        mine;
 
   const SpikeStencil *stencil; /* or NULL */
+
+  /* narrow: the values in the places of loan.dia, and c of each row; else NULL */
+  void        *val;
+  SpikeSingle *correction;
 } SpikeKrylovCopyHost;
 
 typedef struct {
-  const SpikeKrylovLoop      *step;
-  const SpikeKrylovBasisLoop *basisstep;
-  const SpikeDIALoops        *dia;
+  const SpikeKrylovLoop       *step;
+  const SpikeKrylovBasisLoop  *basisstep;
+  const SpikeKrylovNarrowLoop *narrow;
+  const SpikeDIALoops         *dia;
 } SpikeKrylovLoops;
 
 /* krylov.c */
@@ -43,3 +49,7 @@ PETSC_INTERN PetscErrorCode SpikeKrylovRefill_Host(SpikeKrylov *, const SpikeKry
 PETSC_INTERN PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *,
                                                  const PetscScalar *, PetscScalar *, PetscScalar *const[]);
+
+/* narrow.c */
+PETSC_INTERN PetscErrorCode SpikeKrylovNarrow_Host(SpikeKrylov *, const void *, PetscSpikePrecision, PetscBool,
+                                                   void **);

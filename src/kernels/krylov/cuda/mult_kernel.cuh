@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* mult_kernel.cuh: the kernel of a product with a step in its epilogue, for copies with values of any type */
+#pragma once
+
+#include "mult.cuh"
+
+/* rows of a block, at least, where each has a piece; 1024 are as fast with 27 diagonals, slower with 7 */
+#define SPIKE_DIA_PIECE 4096
+/* times that pieces fill the device, at least: the last one ends ragged                              */
+#define SPIKE_DIA_WAVES 8
+
+/*
+  y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of
+  the step is y. Deterministic
+*/
+template <int STEP, class ROWS>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4)
+  SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x,
+                        PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned front,
+                        unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
+{
+  using X                             = SpikeKrylovTraits<STEP>;
+  constexpr int                    ND = X::nd ? X::nd : 1;
+  PetscScalar                      d[ND];
+  __shared__ PetscScalar           shared[SPIKE_KRYLOV_THREADS / 32];
+  __shared__ typename ROWS::Shared rows;
+
+  m.prepare(rows);
+  SpikeAwait();
+  if (device->s.reason) return;
+  const SpikeKrylovFactors f = device->s.f;
+
+  SpikeUnroll(k, ND) d[k] = 0.0;
+  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x},
+         SpikeKrylovNothing{}, [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
+           PetscScalar e[X::nv];
+
+           if (scale) sum = SpikeKrylovMul(scale[row], sum);
+           y[row] = sum;
+           SpikeUnroll(k, X::nv)
+             if ((X::read >> k) & 1) e[k] = k == own ? sum : v.v[k][row];
+           X::row(&f, e, d);
+         });
+  if constexpr (X::nd > 0)
+    SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, front + blockIdx.x, total ? total : gridDim.x);
+}
+
+template <int STEP, class ROWS>
+static PetscErrorCode SpikeKrylovMultStart(const SpikeKrylovCUDA *h, const ROWS &m, const SpikeKrylovMultArgs *a,
+                                           PetscInt blocks)
+{
+  PetscFunctionBegin;
+  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovMultKernel<STEP, ROWS>, dim3((unsigned)blocks), dim3(SPIKE_KRYLOV_THREADS),
+                                  0, h->stream, m, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front,
+                                  (unsigned)a->total, h->device, h->partials, h->devicemail));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int STEP, class ROWS>
+static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps,
+                                            const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  int resident;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
+  *blocks = SpikeKrylovGrid(PetscMin(SpikeKrylovMostBlocks(h), resident * h->gpu->multiprocessors), warps,
+                            SPIKE_KRYLOV_THREADS / 32);
+  PetscCall((SpikeKrylovMultStart<STEP, ROWS>(h, m, a, *blocks)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Products in pieces, for those with a step: its sums leave fewer thread blocks resident than a product alone has.
+  *blocks is 0 where there are too few rows for pieces
+*/
+template <int STEP, class M>
+static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const M &m, const SpikeKrylovMultArgs *a,
+                                            PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  *blocks = 0;
+  if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
+    int            resident;
+    const PetscInt n    = m.end - m.begin,
+                   rows = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_DIA_MOSTPIECES + SPIKE_KRYLOV_THREADS) /
+                                                      SPIKE_KRYLOV_THREADS * SPIKE_KRYLOV_THREADS);
+
+    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDIAPieces<M>>, &resident));
+    if (m.T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
+      PetscFunctionReturn(PETSC_SUCCESS);
+    *blocks = n / rows + (n % rows ? 1 : 0);
+    PetscCall((SpikeKrylovMultStart<STEP, SpikeDIAPieces<M>>(h, SpikeDIAPieces<M>{{m}, rows}, a, *blocks)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename V, int STEP>
+static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                          const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  if (c->base.form == KSP_FUSED_SPMV_DIA) {
+    PetscCall(SpikeKrylovMultPieces<STEP>(h, SpikeDIAOf<V>(c), a, blocks));
+    if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(SpikeKrylovRowsDispatch<V>(c, [&](const auto &rows, PetscInt warps) {
+    return SpikeKrylovMultLaunch<STEP>(h, rows, warps, a, blocks);
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With other ranks: the interior while the halo travels, then the ends. The last thread block of both makes the sums */
+template <typename V, int STEP>
+static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                          const SpikeKrylovMultArgs *args)
+{
+  using Ends                = SpikeDIAEnds<decltype(SpikeDIAOf<V>(c))>;
+  const PetscInt      warps = (c->dia.begin + c->dia.n - c->dia.end + 31) / 32;
+  Ends                ends  = {SpikeDIAOf<V>(c), ((const SpikeDIACUDA *)c->loan.dia->data)->table, NULL};
+  SpikeKrylovMultArgs a     = *args;
+  PetscInt            inside, outside;
+
+  PetscFunctionBegin;
+  PetscCall((SpikeKrylovMultForm<V, STEP>(h, c, NULL, &inside)));
+  PetscCall((SpikeKrylovMultLaunch<STEP, Ends>(h, ends, warps, NULL, &outside)));
+  a.total = inside + outside;
+  PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ends.ghost));
+  PetscCall((SpikeKrylovMultForm<V, STEP>(h, c, &a, &inside)));
+  PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
+  a.front = inside;
+  PetscCall((SpikeKrylovMultLaunch<STEP, Ends>(h, ends, warps, &a, &outside)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SpikeKrylovMultStep_CUDA() of a copy with values of type V */
+template <typename V>
+static PetscErrorCode SpikeKrylovMultValues(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                            SpikeKrylovStep step, const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
+    constexpr int STEP = decltype(constant)::value;
+
+    return a && c->loan.begin ? SpikeKrylovMultLoan<V, STEP>(h, c, a) : SpikeKrylovMultForm<V, STEP>(h, c, a, blocks);
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
