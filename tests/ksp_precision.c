@@ -180,7 +180,8 @@ static PetscErrorCode TestReference(KSPType type, PetscInt n, KSPFusedPrecision 
       PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
       PetscCall(KSPTestDifference(x, y, &difference));
       PetscCall(SpikeTestSmall(difference, 2000.0 * KSPTEST_RTOL, "difference to the dense solution", where));
-      PetscCall(CheckPrecision(ksp, Expected(precision), PETSC_FALSE, where));
+      /* on a device ranks without rows have no copy */
+      if (n > 1) PetscCall(CheckPrecision(ksp, Expected(precision), PETSC_FALSE, where));
       PetscCall(KSPTestBackend(ksp, where));
       PetscCall(KSPDestroy(&ksp));
     }

@@ -3,13 +3,14 @@
   fusedprecision.h: iterations whose products read a copy A~ = A + E of the matrix with fewer digits.
 
   Bytes of n in an iteration, with real numbers in double precision, k points, products by diagonals: 8 k, 4 k + 4 or
-  2 k + 4 for the values, 16 for x and y of each product, and what head() of the method says for vectors, B = I:
+  2 k + 4 for the values, 16 for x and y of each product, and what head() of the method says for vectors, B = I, in
+  IDR(4) merged and else plain:
 
                      7 points                      27 points
                      double  single  bf16          double  single  bf16
     BiCGStab         288     240     212  (0.74)   608     400     292  (0.48)
     CG, x lags       152     128     114  (0.75)   312     208     154  (0.49)
-    IDR(4), product  235     211     197  (0.84)   395     291     237  (0.60)
+    IDR(4), product  227     211     197  (0.87)   387     291     237  (0.61)
 
   The recurrences with A~ leave r, which is b - A x up to E times what x has moved since they were equal. Where ||r|| is
   at most a tenth of the largest ||r|| since then (single precision: 1e-4, until true norms show E), the true residual

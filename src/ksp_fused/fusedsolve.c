@@ -208,6 +208,8 @@ static PetscErrorCode KSPFusedRefute_Private(KSP ksp, PetscReal norm, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode KSPFusedVerify_Private(KSP, PetscBool, KSPFusedProgress *);
+
 /*
   The iterations with fewer digits have not gone well: a new start from the true residual with those of PetscScalar. An
   x that was a correction and is the solution becomes the guess. Where it is worse than that of the beginning, and that
@@ -237,8 +239,9 @@ static PetscErrorCode KSPFusedWiden_Private(KSP ksp, KSPFusedProgress *p)
     PetscCall(KSPFusedStart_Private(ksp, &post));
   }
   if (PetscIsInfOrNanReal(post.norm)) PetscCall(KSPFusedNotFinite_Private(ksp));
-  else if (post.norm == 0.0) ksp->reason = KSP_CONVERGED_ATOL;
-  else if (post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
+  else if (post.norm == 0.0) { /* B may hide the residual */ ksp->reason = KSP_CONVERGED_ATOL;
+    PetscCall(KSPFusedVerify_Private(ksp, PETSC_TRUE, p));
+  } else if (post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -273,7 +276,7 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, PetscBool own, KSPFusedPro
   }
   if (f->product.rounds && tested && norm > goal && ksp->its < ksp->max_it) {
     PetscCall(KSPFusedRefuteUpdate(ksp, norm, &again));
-    if (again && !started && p->intact) {
+    if (again && !started && (p->intact || !p->launched)) {
       PetscCall(KSPFusedResume(ksp, p->launched));
       PetscFunctionReturn(PETSC_SUCCESS);
     }

@@ -235,6 +235,59 @@ struct SpikeSellRows {
   }
 };
 
+template <class M>
+constexpr bool SpikeIsNarrow = false;
+template <class M, typename V>
+constexpr bool SpikeIsNarrow<SpikeNarrowOf<M, V>> = true;
+
+/* A value that nobody reads again before caches lose it */
+template <typename V>
+__device__ static __forceinline__ V SpikeLoadOnce(const V *p)
+{
+  V v;
+
+  SpikeLoadStream<V, 1>(p, &v);
+  return v;
+}
+
+/*
+  Narrow values that are on their way at once: two batches, each a register. A value of 2 bytes in place of 8 takes as
+  long to come, so that more of them have to come at once
+*/
+#define SPIKE_NARROW_AHEAD (2 * SPIKE_MULT_BATCH)
+
+/*
+  The sum of a row over all diagonals, in their order, values AHEAD before the entries of x. Places of columns outside
+  of A are read: they hold zeros, or at least numbers, and x is 0 there
+*/
+template <int AHEAD, typename V, typename X>
+__device__ static __forceinline__ PetscScalar SpikeNarrowSum(const V *val, PetscInt64 ld, PetscInt n, int count,
+                                                             const PetscInt *offset, PetscInt row, X &&x)
+{
+  PetscScalar sum = 0.0;
+
+  for (int d = 0; d < count; d += AHEAD) {
+    V a[AHEAD];
+
+    SpikeUnroll(u, AHEAD)
+      if (d + u < count) a[u] = SpikeLoadOnce(val + (d + u) * ld);
+    SpikeUnroll(w, AHEAD / SPIKE_MULT_BATCH) {
+      PetscScalar b[SPIKE_MULT_BATCH];
+
+      SpikeUnroll(u, SPIKE_MULT_BATCH) {
+        const int      k      = d + w * SPIKE_MULT_BATCH + u;
+        const PetscInt j      = k < count ? row + offset[k] : -1;
+        const bool     inside = j >= 0 && j < n;
+
+        b[u] = x(j, inside);
+      }
+      SpikeUnroll(u, SPIKE_MULT_BATCH)
+        if (d + w * SPIKE_MULT_BATCH + u < count) sum = SpikeFma(SpikeLoad(&a[w * SPIKE_MULT_BATCH + u]), b[u], sum);
+    }
+  }
+  return sum;
+}
+
 /* Offsets in shared memory, for those that sum rows by them */
 template <class M>
 struct SpikeDIATabled {
@@ -248,6 +301,15 @@ struct SpikeDIATabled {
   {
     for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
     __syncthreads();
+  }
+
+  /* Of a narrow copy: the sum of a row, whose values begin at val */
+  template <typename V, typename X>
+  __device__ __forceinline__ PetscScalar row(const Shared &shared, const V *val, PetscInt row, X &&x) const
+  {
+    if (m.count > SPIKE_MULT_BATCH)
+      return SpikeNarrowSum<SPIKE_NARROW_AHEAD>(val, m.ld, m.n, m.count, shared.offset, row, x);
+    return SpikeNarrowSum<SPIKE_MULT_BATCH>(val, m.ld, m.n, m.count, shared.offset, row, x);
   }
 };
 
@@ -278,7 +340,9 @@ struct SpikeDIARows : SpikeDIATabled<M> {
         fetched    = fetch(row);
         correction = SpikeCorrection(m, row);
       }
-      if (row < m.end) {
+      if constexpr (SpikeIsNarrow<M> && T == 1) {
+        if (row < m.end) sum = this->row(shared, val, row, x);
+      } else if (row < m.end) {
         sum = SpikeDIASum<T>(t, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
           const PetscInt j      = there ? row + shared.offset[d] : -1;
           const bool     inside = j >= 0 && j < m.n;
@@ -293,16 +357,6 @@ struct SpikeDIARows : SpikeDIATabled<M> {
     }
   }
 };
-
-/* A value that nobody reads again before caches lose it */
-template <typename V>
-__device__ static __forceinline__ PetscScalar SpikeLoadOnce(const V *p)
-{
-  V v;
-
-  SpikeLoadStream<V, 1>(p, &v);
-  return (PetscScalar)v;
-}
 
 /*
   A piece of `rows` neighbouring rows for each thread block: of a matrix that no cache holds, places then lie in few
@@ -324,19 +378,21 @@ struct SpikeDIAPieces : SpikeDIATabled<M> {
     const PetscInt   count = (PetscInt)PetscMin((PetscInt64)rows, m.end - from);
 
     for (PetscInt k = number % SPIKE_KRYLOV_THREADS; k < count; k += SPIKE_KRYLOV_THREADS) {
-      const PetscInt    row        = (PetscInt)from + k;
-      const auto       *val        = SpikeValues(m) + row;
-      const auto        fetched    = fetch(row);
-      const auto        correction = SpikeCorrection(m, row);
-      const PetscScalar sum        = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
-                                             [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
-                                               const PetscInt j      = there ? row + shared.offset[d] : -1;
-                                               const bool     inside = j >= 0 && j < m.n;
+      const PetscInt row        = (PetscInt)from + k;
+      const auto    *val        = SpikeValues(m) + row;
+      const auto     fetched    = fetch(row);
+      const auto     correction = SpikeCorrection(m, row);
+      PetscScalar    sum        = 0.0;
 
-                                               *a = inside ? SpikeLoadOnce(val + d * m.ld) : PetscScalar(0.0);
-                                               *b = x(j, inside);
-                                             });
+      if constexpr (SpikeIsNarrow<M>) sum = this->row(shared, val, row, x);
+      else
+        sum = SpikeDIASum<1>(0, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+          const PetscInt j      = there ? row + shared.offset[d] : -1;
+          const bool     inside = j >= 0 && j < m.n;
 
+          *a = inside ? SpikeLoadOnce(val + d * m.ld) : PetscScalar(0.0);
+          *b = x(j, inside);
+        });
       f(row, SpikeCorrected(correction, sum, row, x), fetched);
     }
   }

@@ -9,12 +9,17 @@
 /* times that pieces fill the device, at least: the last one ends ragged                              */
 #define SPIKE_DIA_WAVES 8
 
+/* Thread blocks of a multiprocessor, with a step: what the registers of its sums, and of values ahead, leave */
+template <class ROWS>
+constexpr int SpikeMultResident = SpikeIsNarrow<decltype(ROWS::m)> ? 3 : 4;
+
 /*
   y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of
   the step is y. Deterministic
 */
 template <int STEP, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS,
+                                  ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : SpikeMultResident<ROWS>)
   SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x,
                         PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned front,
                         unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
