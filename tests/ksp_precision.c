@@ -445,6 +445,53 @@ static PetscErrorCode TestRefused(KSPType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  By itself: bf16 where no digit is lost, with the iterations of all digits, single precision elsewhere; on the host,
+  where 32 MB of values are enough
+*/
+static PetscErrorCode TestAuto(KSPType type)
+{
+  const PetscInt nx = 930;
+  PetscBool      device;
+  PetscMPIInt    size;
+  Mat            A;
+  Vec            x, b;
+  KSP            ksp;
+  PetscInt       its[2];
+  KSPFusedInfo   info;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, nx, nx, PETSC_DECIDE, 300.0, &A));
+  PetscCall(SpikeTestOnDevice(A, &device));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 69));
+  for (PetscInt k = -1; k < 2; k++) {
+    const KSPFusedPrecision expected = k < 0 ? KSP_FUSED_PRECISION_SINGLE : KSP_FUSED_PRECISION_BF16;
+    const char             *where    = k < 0 ? "auto, random weights" : "auto, integers";
+
+    if (!k) {
+      PetscCall(MatZeroEntries(A));
+      PetscCall(MatShift(A, 3.0));
+    }
+    PetscCall(Create(type, PCNONE, A, k ? KSP_FUSED_PRECISION_AUTO : KSP_FUSED_PRECISION_DOUBLE, &ksp));
+    PetscCall(Solve(ksp, b, x, &its[PetscMax(0, k)], where));
+    PetscCall(KSPFusedGetInfo(ksp, &info));
+    if (k && !device && size == 1 && !PetscDefined(USE_REAL_SINGLE))
+      PetscCall(CheckPrecision(ksp, Expected(expected), PETSC_FALSE, where));
+    if (k > 0)
+      PetscCall(SpikeTestCheck((PetscBool)(its[0] == its[1] && !info.replacements),
+                               "%s: %" PetscInt_FMT " and %" PetscInt_FMT " iterations, %" PetscInt_FMT
+                               " replacements, though no digit is lost",
+                               where, its[0], its[1], info.replacements));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A number of iterations, without a test: no more, and no verification */
 static PetscErrorCode TestSkip(KSPType type)
 {
@@ -494,6 +541,7 @@ int main(int argc, char **argv)
     PetscCall(TestChanges(types[t]));
     PetscCall(TestRefused(types[t]));
     PetscCall(TestSkip(types[t]));
+    PetscCall(TestAuto(types[t]));
   }
   PetscCall(SpikeTestEnd("ksp_precision"));
   PetscCall(PetscFinalize());

@@ -161,14 +161,15 @@ typedef struct {
   PetscBool        stencil;
   SpikeEnqueue     enqueue; /* run is not NULL: without a copy A puts its product on the stream of the method */
   /* in a lower precision: fusedprecision.c */
-  PetscBool           narrow; /* in this solve, now                                   */
-  PetscBool           rounds; /* ... and digits are lost: the true residual is wanted */
+  PetscBool           narrow; /* in this solve, now                                    */
+  PetscBool           rounds; /* ... and digits are lost: the true residual is wanted  */
   void               *low;    /* made by the backend of copy; NULL where there is none */
   PetscSpikePrecision lowprecision;
   PetscObjectState    lowvalues; /* of A, when low was filled                         */
-  PetscObjectId       wornmat;   /* with this precision for these values it has not gone well */
+  PetscBool           lowready;  /* no error has come between                         */
+  PetscObjectId       singlemat; /* whose values have lost digits in bf16 */
+  PetscObjectId       wornmat;   /* for these values it has not gone well             */
   PetscObjectState    wornvalues;
-  PetscSpikePrecision wornprecision;
 } KSPFusedProduct;
 
 /* The copy that products of this moment read */

@@ -27,18 +27,59 @@
 
 static const char *const KSPFusedPrecisionNames[] = {"double", "single", "bf16"};
 
+/* The copy in this precision, with the values of A; NULL where there can be none */
+static PetscErrorCode KSPFusedFillNarrow_Private(KSPFused *f, PetscSpikePrecision precision, PetscBool always)
+{
+  KSPFusedProduct *p = &f->product;
+
+  PetscFunctionBegin;
+  if (p->low && (p->lowprecision != precision || !p->lowready)) {
+    PetscCall(KSPFusedDestroyGraphs(f));
+    PetscCall((*f->s.k->destroycopy)(&f->s, &p->low));
+  }
+  if (p->low && p->lowvalues == p->values) PetscFunctionReturn(PETSC_SUCCESS);
+  p->lowready     = PETSC_FALSE;
+  p->lowprecision = precision;
+  PetscCall((*f->s.k->narrow)(&f->s, p->copy, precision, always, &p->low));
+  p->lowready  = PETSC_TRUE;
+  p->lowvalues = p->values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  What was asked for. By itself bf16 where no value on any rank loses a digit, else single precision, also for later
+  values of this matrix. Collective
+*/
+static PetscErrorCode KSPFusedMakeNarrow_Private(KSP ksp)
+{
+  KSPFused               *f         = (KSPFused *)ksp->data;
+  KSPFusedProduct        *p         = &f->product;
+  const KSPFusedPrecision asked     = f->options.precision;
+  const PetscBool         automatic = (PetscBool)(asked == KSP_FUSED_PRECISION_AUTO);
+  PetscBool               fits      = (PetscBool)(asked == KSP_FUSED_PRECISION_BF16);
+
+  PetscFunctionBegin;
+  if (automatic && p->singlemat != p->mat) {
+    PetscCall(KSPFusedFillNarrow_Private(f, PETSC_SPIKE_PRECISION_BF16, PETSC_FALSE));
+    fits = (PetscBool)(p->low && ((const SpikeKrylovCopy *)p->low)->exact);
+    PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &fits));
+    if (!fits) p->singlemat = p->mat;
+  }
+  PetscCall(KSPFusedFillNarrow_Private(f, fits ? PETSC_SPIKE_PRECISION_BF16 : PETSC_SPIKE_PRECISION_SINGLE,
+                                       (PetscBool)!automatic));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Whether the products of this solve read a copy with fewer digits; makes it, or fills it with new values. Where there
   can be none the solve has PetscScalar, and -info says why
 */
 PetscErrorCode KSPFusedSetNarrow(KSP ksp)
 {
-  KSPFused                 *f         = (KSPFused *)ksp->data;
-  KSPFusedProduct          *p         = &f->product;
-  const KSPFusedPrecision   asked     = f->options.precision;
-  const PetscSpikePrecision precision = asked == KSP_FUSED_PRECISION_BF16 ? PETSC_SPIKE_PRECISION_BF16
-                                                                          : PETSC_SPIKE_PRECISION_SINGLE;
-  const char               *why       = NULL;
+  KSPFused               *f     = (KSPFused *)ksp->data;
+  KSPFusedProduct        *p     = &f->product;
+  const KSPFusedPrecision asked = f->options.precision;
+  const char             *why   = NULL;
 
   PetscFunctionBegin;
   p->narrow = p->rounds = PETSC_FALSE;
@@ -47,17 +88,9 @@ PetscErrorCode KSPFusedSetNarrow(KSP ksp)
   if (asked == KSP_FUSED_PRECISION_DOUBLE) PetscFunctionReturn(PETSC_SUCCESS);
   if (!p->own) why = "products are not by a copy of the matrix, or by its diagonals";
   else if (!f->s.k->narrow) why = "the backend has none";
-  else if (p->wornmat == p->mat && p->wornvalues == p->values && p->wornprecision == precision)
-    why = "the solve before could not do with it";
+  else if (p->wornmat == p->mat && p->wornvalues == p->values) why = "the solve before could not do with it";
   else {
-    if (p->low && p->lowprecision != precision) {
-      PetscCall(KSPFusedDestroyGraphs(f));
-      PetscCall((*f->s.k->destroycopy)(&f->s, &p->low));
-    }
-    if (!p->low || p->lowvalues != p->values)
-      PetscCall((*f->s.k->narrow)(&f->s, p->copy, precision, (PetscBool)(asked != KSP_FUSED_PRECISION_AUTO), &p->low));
-    p->lowprecision = precision;
-    p->lowvalues    = p->values;
+    PetscCall(KSPFusedMakeNarrow_Private(ksp));
     if (!p->low)
       why = asked == KSP_FUSED_PRECISION_AUTO ? "a cache holds the matrix, or its values cannot have fewer digits"
                                               : "its values cannot have fewer digits";
@@ -68,11 +101,12 @@ PetscErrorCode KSPFusedSetNarrow(KSP ksp)
     PetscCall(PetscInfo(ksp, "No copy of the matrix in a lower precision: %s\n", why ? why : "not on all ranks"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  f->info.precision = precision == PETSC_SPIKE_PRECISION_BF16 ? KSP_FUSED_PRECISION_BF16 : KSP_FUSED_PRECISION_SINGLE;
+  f->info.precision = p->lowprecision == PETSC_SPIKE_PRECISION_BF16 ? KSP_FUSED_PRECISION_BF16
+                                                                    : KSP_FUSED_PRECISION_SINGLE;
   p->rounds         = (PetscBool) !((const SpikeKrylovCopy *)p->low)->exact;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &p->rounds, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)ksp)));
   if (!p->rounds) PetscFunctionReturn(PETSC_SUCCESS);
-  f->run.update.factor = precision == PETSC_SPIKE_PRECISION_SINGLE ? KSP_FUSED_SELDOM : KSP_FUSED_UPDATE;
+  f->run.update.factor = p->lowprecision == PETSC_SPIKE_PRECISION_SINGLE ? KSP_FUSED_SELDOM : KSP_FUSED_UPDATE;
   f->run.merged        = PETSC_FALSE; /* its recurrences run on into the next iteration */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -196,7 +230,6 @@ PetscErrorCode KSPFusedWiden(KSP ksp)
   p->narrow = p->rounds = PETSC_FALSE;
   p->wornmat            = p->mat;
   p->wornvalues         = p->values;
-  p->wornprecision      = p->lowprecision;
   f->info.precision     = KSP_FUSED_PRECISION_DOUBLE;
   f->info.widened       = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

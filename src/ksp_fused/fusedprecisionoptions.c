@@ -59,7 +59,7 @@ static PetscErrorCode KSPFusedSetPrecision_Fused(KSP ksp, KSPFusedPrecision prec
   PetscCheck(precision >= KSP_FUSED_PRECISION_DOUBLE && precision <= KSP_FUSED_PRECISION_AUTO,
              PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE, "Unknown precision %d", (int)precision);
   f->options.precision = precision;
-  f->product.wornmat   = 0; /* what has gone wrong may be tried again */
+  f->product.wornmat = f->product.singlemat = 0; /* what has gone wrong may be tried again */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
