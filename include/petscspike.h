@@ -324,6 +324,28 @@ typedef enum {
 PETSC_EXTERN const char *const KSPFusedPersistentTypes[];
 
 /*E
+  KSPFusedPrecision - Precision of the values of the matrix in the iterations of a fused Krylov method
+
+  Values:
++ `KSP_FUSED_PRECISION_DOUBLE` - that of `PetscReal`, also where that is single
+. `KSP_FUSED_PRECISION_SINGLE` - 4 bytes a real number
+. `KSP_FUSED_PRECISION_BF16`   - 2 bytes a real number, and 4 bytes more a row
+- `KSP_FUSED_PRECISION_AUTO`   - where no cache holds the matrix, so that products wait for its values: bf16 where
+                                 no digit is lost, else single
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `KSPFusedSetPrecision()`
+E*/
+typedef enum {
+  KSP_FUSED_PRECISION_DOUBLE,
+  KSP_FUSED_PRECISION_SINGLE,
+  KSP_FUSED_PRECISION_BF16,
+  KSP_FUSED_PRECISION_AUTO
+} KSPFusedPrecision;
+PETSC_EXTERN const char *const KSPFusedPrecisions[];
+
+/*E
   KSPFusedMatSolveType - How a fused Krylov method solves for several right-hand sides in `KSPMatSolve()`
 
   Values:
@@ -402,6 +424,10 @@ typedef struct {
     below its tolerance, and a residual b - A x that is not
   */
   PetscBool pcsingular;
+  /* of the matrix in the products of the iterations at the end of the solve, never _AUTO */
+  KSPFusedPrecision precision;
+  /* the iterations began with fewer digits, and went on with those of PetscReal     */
+  PetscBool widened;
   /* "host", "cuda" or "petsc", for PETSc's functions                                */
   char backend[16];
 } KSPFusedInfo;
@@ -499,6 +525,8 @@ PETSC_EXTERN PetscErrorCode KSPFusedSetGraph(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPFusedGetGraph(KSP, PetscBool *);
 PETSC_EXTERN PetscErrorCode KSPFusedSetPersistent(KSP, KSPFusedPersistentType);
 PETSC_EXTERN PetscErrorCode KSPFusedGetPersistent(KSP, KSPFusedPersistentType *);
+PETSC_EXTERN PetscErrorCode KSPFusedSetPrecision(KSP, KSPFusedPrecision);
+PETSC_EXTERN PetscErrorCode KSPFusedGetPrecision(KSP, KSPFusedPrecision *);
 PETSC_EXTERN PetscErrorCode KSPFusedSetMatSolveType(KSP, KSPFusedMatSolveType);
 PETSC_EXTERN PetscErrorCode KSPFusedGetMatSolveType(KSP, KSPFusedMatSolveType *);
 PETSC_EXTERN PetscErrorCode KSPFusedGetColumns(KSP, PetscInt *, const PetscInt *[], const KSPConvergedReason *[],

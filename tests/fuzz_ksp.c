@@ -220,7 +220,7 @@ static PetscErrorCode ChoosePC(Fuzz *f, const Problem *p, Mat A, Solver *s, char
 }
 
 /* Side, norm and form of a method */
-static PetscErrorCode ChooseForm(Fuzz *f, Solver *s)
+static PetscErrorCode ChooseForm(Fuzz *f, KSPFusedPrecision precision, Solver *s)
 {
   const KSPNormType cg[] = {KSP_NORM_UNPRECONDITIONED, KSP_NORM_PRECONDITIONED, KSP_NORM_NATURAL, KSP_NORM_NONE};
   const PetscBool   iscg = (PetscBool)!strcmp(s->type, KSPCGFUSED), idr = (PetscBool)!strcmp(s->type, KSPIDRFUSED);
@@ -250,6 +250,7 @@ static PetscErrorCode ChooseForm(Fuzz *f, Solver *s)
     PetscCall(KSPIDRFusedSetSmoothing(s->ksp, FuzzChance(f, 20)));
     PetscCall(KSPIDRFusedSetOrthogType(s->ksp, (KSPIDRFusedOrthogType)FuzzInt(f, 0, 2)));
   }
+  PetscCall(KSPFusedSetPrecision(s->ksp, precision)); /* without a number of the sequence: cases stay what they were */
   s->infinity = FuzzChance(f, 6);
   if (s->infinity) PetscCall(KSPSetConvergenceTest(s->ksp, KSPFusedConvergedInfinity, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -257,8 +258,10 @@ static PetscErrorCode ChooseForm(Fuzz *f, Solver *s)
 
 static PetscErrorCode MakeSolver(Fuzz *f, const Problem *p, Mat A, Solver *s)
 {
-  const KSPType types[] = {KSPBCGSFUSED, KSPIDRFUSED, KSPCGFUSED};
-  char          pcname[32];
+  const KSPType           types[]      = {KSPBCGSFUSED, KSPIDRFUSED, KSPCGFUSED};
+  const KSPFusedPrecision precisions[] = {KSP_FUSED_PRECISION_SINGLE, KSP_FUSED_PRECISION_SINGLE,
+                                          KSP_FUSED_PRECISION_BF16, KSP_FUSED_PRECISION_BF16, KSP_FUSED_PRECISION_AUTO};
+  char                    pcname[32];
 
   PetscFunctionBegin;
   s->type = types[p->hermitian && FuzzChance(f, 60) ? 2 : FuzzInt(f, 0, FuzzChance(f, 90) ? 1 : 2)];
@@ -267,7 +270,7 @@ static PetscErrorCode MakeSolver(Fuzz *f, const Problem *p, Mat A, Solver *s)
   PetscCall(KSPSetType(s->ksp, s->type));
   s->rtol  = PetscPowReal(10.0, -FuzzInt(f, 2, PetscDefined(USE_REAL_SINGLE) ? 4 : 10));
   s->maxit = FuzzChance(f, 80) ? 1000 : FuzzInt(f, 0, 20);
-  PetscCall(ChooseForm(f, s));
+  PetscCall(ChooseForm(f, p->seed % 10 < 5 ? KSP_FUSED_PRECISION_DOUBLE : precisions[p->seed % 10 - 5], s));
   if (s->norm == KSP_NORM_NONE) s->maxit = PetscMin(s->maxit, 5);
   if (f->device && !p->easy) s->maxit = PetscMin(s->maxit, 100); /* an iteration on vectors of 100 takes longer there */
   PetscCall(KSPSetTolerances(s->ksp, s->rtol, 0.0, PETSC_CURRENT, s->maxit));

@@ -55,6 +55,8 @@ static const Case cases[] = {
   {"refinement, columns", 300, 5, 4, 1.2, BAND, PETSC_FALSE,
    "-ksp_type preonly -pc_type spike -pc_spike_precision single -pc_spike_local_partitions 3 -pc_spike_type truncated",
    3, NULL},
+  {"narrow", 300, 3, 3, 1.5, BAND, PETSC_FALSE, "-pc_type none -ksp_fused_precision bf16", 0, NULL},
+  {"narrow, diagonals", 300, 3, 3, 1.5, BAND, PETSC_TRUE, "-pc_type jacobi -ksp_fused_precision bf16", 0, NULL},
 };
 
 /* That the case is what it is meant to be */

@@ -94,6 +94,7 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
                                            `KSPFusedSetResidualReplacement()`
 . -ksp_fused_spmv (petsc|auto|sell|dia|stencil) - `MatMult()`, or a copy of the matrix with a product of our own,
                                            `KSPFusedSetSpMVType()`
+. -ksp_fused_precision (double|single|bf16|auto) - values of the matrix in products, `KSPFusedSetPrecision()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
@@ -137,8 +138,9 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
 
 .seealso: [](ch_ksp), `KSPBCGS`, `KSPBCGSL`, `KSPCGFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPSetPCSide()`,
 `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`,
-`KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`, `KSPFusedSetPersistent()`,
-`KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
+`KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetPrecision()`, `KSPFusedSetGraph()`,
+`KSPFusedSetPersistent()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`,
+`KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
 M*/
 PetscErrorCode KSPCreate_BCGSFused(KSP ksp)
 {

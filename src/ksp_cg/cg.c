@@ -177,6 +177,7 @@ static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
                                            `KSPFusedSetResidualReplacement()`
 . -ksp_fused_spmv (petsc|auto|sell|dia|stencil) - `MatMult()`, or a copy of the matrix with a product of our own,
                                            `KSPFusedSetSpMVType()`
+. -ksp_fused_precision (double|single|bf16|auto) - values of the matrix in products, `KSPFusedSetPrecision()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
@@ -203,7 +204,8 @@ static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
 
 .seealso: [](ch_ksp), `KSPCG`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPFusedSetReductions()`,
 `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`,
-`KSPFusedSetGraph()`, `KSPFusedSetPersistent()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`,
+`KSPFusedSetPrecision()`, `KSPFusedSetGraph()`, `KSPFusedSetPersistent()`, `KSPFusedConvergedInfinity()`,
+`KSPFusedGetInfo()`,
 `KSPSetConvergedNegativeCurvature()`, `KSPCGSetType()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`
 M*/
 PetscErrorCode KSPCreate_CGFused(KSP ksp)

@@ -10,13 +10,13 @@
     fusedstate                    state in the backend, products of A, lifetime of graphs, arrays of vectors
     fusedbasis    fusedrhsmat     basis steps                   tall matrices of several right-hand sides
     fusedsteps    fusedrhssteps   operations of one vector      operations of several right-hand sides; fusedtall
-    fusedtruth                    the true residual, and what it has to be
-                  fusedrhstruth                                 the same of the columns
+    fusedtruth                    the true residual, and what it has to be; fusedgraph: CUDA graphs of iterations
+    fusedprecision fusedrhstruth  products in a lower precision; the true residual of the columns
     fusedsolve    fusedrhs        the loop of a solve           several right-hand sides together
     fusedscaled                   KSPSolve(): the loop, and once more with b and x divided by a unit
     fusedplain                    vectors without arrays, by PETSc's methods
     fusedmatsolve                 KSPMatSolve()
-    fusedoptions  fusedrhsoptions setters, getters, options, view
+    fusedoptions  fusedrhsoptions setters, getters, options, view; fusedprecisionoptions
     fusedmethod                   creation: what the file of a method includes
 
   A method is one C file. It names its work vectors and gives four functions:
@@ -145,6 +145,7 @@ typedef struct {
   KSPFusedSpMVType       spmv;
   KSPFusedPersistentType persistent;
   KSPFusedMatSolveType   matsolve;
+  KSPFusedPrecision      precision;
   PetscInt               replacement; /* iterations from one to the next; 0: never */
   PetscBool              checktrue, lockstep, graphs;
   PetscBool              symmetric; /* CG for complex symmetric operators */
@@ -161,7 +162,23 @@ typedef struct {
   KSPFusedSpMVType spmv;
   PetscBool        borrowed; /* A lends its diagonals, its blocks or its stencil */
   SpikeEnqueue     enqueue;  /* run is not NULL: without a copy A puts its product on the stream of the method */
+  /* in a lower precision: fusedprecision.c */
+  PetscBool           narrow; /* in this solve, now                                    */
+  PetscBool           rounds; /* ... and digits are lost: the true residual is wanted  */
+  void               *low;    /* made by the backend of copy; NULL where there is none */
+  PetscSpikePrecision lowprecision;
+  PetscObjectState    lowvalues; /* of A, when low was filled                         */
+  PetscBool           lowready;  /* no error has come between                         */
+  PetscObjectId       singlemat; /* whose values have lost digits in bf16 */
+  PetscObjectId       wornmat;   /* for these values it has not gone well             */
+  PetscObjectState    wornvalues;
 } KSPFusedProduct;
+
+/* The copy that products of this moment read */
+static inline const void *KSPFusedCopyInUse(const KSPFusedProduct *product)
+{
+  return product->narrow ? product->low : product->copy;
+}
 
 /* What the copy of a MATMPIAIJ was made for, and the columns that its rows have on other ranks */
 typedef struct {
@@ -190,7 +207,7 @@ typedef struct {
   PetscObjectState   shape;
   const PetscScalar *diagonal;
   PCSide             side;
-  PetscBool          identity, symmetric, flexible, scaled, lags;
+  PetscBool          identity, symmetric, flexible, scaled, lags, narrow;
 } KSPFusedGraphKey;
 
 /* CUDA graphs of iterations */
@@ -203,6 +220,23 @@ typedef struct {
   const PetscScalar **arrays; /* of x and the work vectors */
   KSPFusedGraphKey    made;
 } KSPFusedGraphs;
+
+/* When the true residual replaces that of products in a lower precision: fusedprecision.c */
+typedef struct {
+  PetscInt  due;     /* after this iteration; 0: not yet known                             */
+  PetscBool worn;    /* ... and then the method starts again in the precision of PetscReal */
+  PetscInt  since;   /* iteration after which it was replaced, or of the last start        */
+  PetscInt  count;   /* replacements since the last start                                 */
+  PetscInt  stalls;  /* times in a row that the true norm fell less than that of the recurrence */
+  PetscReal initial; /* norm at iteration 0                                               */
+  PetscReal start;   /* ... at the last start                                             */
+  PetscReal least;   /* the smallest norm of a true residual since then                   */
+  PetscReal truth;   /* norm of the residual that came last in the place of another, or of the start */
+  PetscReal norm;    /* of the recurrence, after the last iteration that was seen         */
+  PetscReal most;    /* largest norm since the last replacement; 0: none                  */
+  PetscReal factor;  /* of the norm to that, at which the next replacement is due         */
+  PetscInt  claims;  /* that were refuted                                                  */
+} KSPFusedUpdate;
 
 /* Where this solve is */
 typedef struct {
@@ -223,8 +257,9 @@ typedef struct {
   Vec                guess;         /* right preconditioning: the initial guess, where x is the correction */
   PetscBool          useguess;
   Vec                built; /* KSPBuildSolution() without a vector of the caller, where x is not the solution */
-  PetscReal          unit;  /* b and x are divided by it in this solve: fusedtruth.h */
-  Vec                rhs;   /* b of the caller, where the unit is not 1 */
+  KSPFusedUpdate     update;
+  PetscReal          unit; /* b and x are divided by it in this solve: fusedtruth.h */
+  Vec                rhs;  /* b of the caller, where the unit is not 1 */
 } KSPFusedRun;
 
 /* A vector whose array a basis step has */
@@ -271,6 +306,15 @@ struct _n_KSPFused {
 static inline PetscBool KSPFusedIsCorrection(KSP ksp)
 {
   return (PetscBool)(ksp->pc_side == PC_RIGHT && !((KSPFused *)ksp->data)->pc.flexible);
+}
+
+/* The copy of A, or what stands for a loan, and before it the copy of that copy */
+static inline PetscErrorCode KSPFusedDestroyCopy(KSPFused *f)
+{
+  PetscFunctionBegin;
+  if (f->product.low) PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.low));
+  PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Somebody looks at x or the residual: they become those of the last iteration */

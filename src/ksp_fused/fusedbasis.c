@@ -231,7 +231,7 @@ static PetscErrorCode KSPFusedBasisEnqueue_Private(KSP ksp, SpikeKrylovBasisStep
   f->basis.nsingles = f->basis.nslots; /* vectors of bases are looked for among these only */
   PetscCall(KSPFusedFetchColumns_Private(ksp, b, f->basis.columns, &h));
   if (combine) PetscCall(KSPFusedFetchColumns_Private(ksp, combine, f->basis.columns + 2 * f->basis.ncolumns, &g));
-  if (x) PetscCall((*f->s.k->basismult)(&f->s, f->product.copy, ax, &h, recurrence));
+  if (x) PetscCall((*f->s.k->basismult)(&f->s, KSPFusedCopyInUse(&f->product), ax, &h, recurrence));
   else PetscCall((*f->s.k->basisstep)(&f->s, step, &h, combine ? &g : NULL, recurrence));
   PetscCall(KSPFusedGiveBack_Private(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);

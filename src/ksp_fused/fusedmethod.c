@@ -68,6 +68,7 @@ PetscErrorCode KSPCreate_Fused(KSP ksp, const KSPFusedMethod *method)
   f->options.flexible   = PETSC_BOOL3_FALSE;
   f->options.persistent = KSP_FUSED_PERSISTENT_AUTO;
   f->options.matsolve   = KSP_FUSED_MATSOLVE_COLUMNS;
+  f->options.precision  = KSP_FUSED_PRECISION_DOUBLE;
 
   ksp->data                = f;
   ksp->ops->setup          = KSPSetUp_Fused;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedoptions.c: options, setters and getters, and view of the fused methods */
 #include "fusedoptions.h"
+#include "fusedprecisionoptions.h"
 #include "fusedrhsoptions.h"
 
 const char *const KSPFusedReductionsTypes[] = {"PLAIN", "MERGED", "KSPFusedReductions", "KSP_FUSED_REDUCTIONS_", NULL};
@@ -588,6 +589,7 @@ PetscErrorCode KSPSetFromOptions_Fused(KSP ksp, PetscOptionItems PetscOptionsObj
   PetscCall(PetscOptionsBool("-ksp_fused_converged_infinity", "Test the infinity norm", "KSPFusedConvergedInfinity",
                              infinity, &infinity, NULL));
   if (infinity) PetscCall(KSPSetConvergenceTest(ksp, KSPFusedConvergedInfinity, NULL, NULL));
+  PetscCall(KSPFusedPrecisionSetFromOptions(ksp, PetscOptionsObject));
   PetscCall(KSPFusedRhsSetFromOptions(ksp, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -620,6 +622,7 @@ static PetscErrorCode KSPFusedViewMethod_Private(KSP ksp, PetscViewer viewer)
                                                ? "by its stencil"
                                                : (f->info.product == KSP_FUSED_SPMV_BLOCKS ? "by its blocks"
                                                                                            : "by MatMult()")))));
+  PetscCall(KSPFusedPrecisionView(ksp, viewer));
   if (f->options.replacement)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  residual replaced every %" PetscInt_FMT " iterations\n",
                                      f->options.replacement));
@@ -697,6 +700,7 @@ PetscErrorCode KSPFusedComposeMethods(KSP ksp, PetscBool compose)
   KSPFusedCompose(KSPFusedGetInfo);
   KSPFusedCompose(KSPFusedGetResidual);
 #undef KSPFusedCompose
+  PetscCall(KSPFusedPrecisionComposeMethods(ksp, compose));
   PetscCall(KSPFusedRhsComposeMethods(ksp, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

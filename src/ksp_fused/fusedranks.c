@@ -119,7 +119,7 @@ PetscErrorCode KSPFusedRanksCopy(KSP ksp, Mat A, PetscObjectId id)
                      r->nonzero[0] == nonzero[0] && r->nonzero[1] == nonzero[1]);
   PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &same));
   if (!same) {
-    PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+    PetscCall(KSPFusedDestroyCopy(f));
     PetscCall(KSPFusedRanksMake_Private(f, part));
     made = (PetscBool)(f->product.copy != NULL);
     PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &made));

@@ -2,6 +2,8 @@
 /* fusedsolve.c: the loop of the fused methods: posts, restarts, the true residual */
 #include "fusedsolve.h"
 #include "adapters.h"
+#include "fusedgraph.h"
+#include "fusedprecision.h"
 #include "fusedstate.h"
 #include "fusedsteps.h"
 #include "fusedtruth.h"
@@ -18,6 +20,7 @@ typedef struct {
   PetscReal excess;   /* KSPFusedExcess() at the last start of KSPFusedVerify_Private() */
   PetscReal rate;     /* norm after / norm before the last iteration               */
   PetscBool solution; /* x is the solution, not the correction                     */
+  PetscBool intact;   /* an iteration that is launched after a reason changes nothing */
 } KSPFusedProgress;
 
 static PetscErrorCode KSPFusedWait_Private(KSPFused *f, SpikeKrylovPost *post)
@@ -57,65 +60,6 @@ static PetscErrorCode KSPFusedSetReason_Private(KSP ksp, int reason)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the array of v is; written: its values on the host and its norms are outdated from now on */
-static PetscErrorCode KSPFusedLookAtArray_Private(KSP ksp, Vec v, PetscBool written, PetscScalar **where)
-{
-  PetscScalar *array;
-
-  PetscFunctionBegin;
-  PetscCall(KSPFusedGetArray(ksp, v, PETSC_TRUE, written, &array));
-  *where = array;
-  PetscCall(KSPFusedRestoreArray(ksp, v, PETSC_TRUE, written, &array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Iterations are graphs, except the first after a start, where an iteration launches work of this library only. Graphs
-  of the solve before are kept while they hold for these vectors and this form
-*/
-static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
-{
-  KSPFused           *f     = (KSPFused *)ksp->data;
-  KSPFusedGraphs     *graph = &f->graph;
-  const PetscInt      n     = ksp->nwork + 1;
-  const PetscBool     known = (PetscBool)(f->pc.identity || f->pc.diagonal ||
-                                      (f->pc.enqueue.run && f->pc.enqueue.capturable));
-  const PetscScalar **arrays;
-  KSPFusedGraphKey    key;
-
-  PetscFunctionBegin;
-  f->run.usegraph = (PetscBool)(f->options.graphs && f->s.ondevice && f->s.k->capture &&
-                                (f->product.own || f->product.enqueue.run) && known && !f->options.replacement &&
-                                !PetscLogGpuTimeFlag);
-  if (!f->run.usegraph) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc1(n, &arrays));
-  for (PetscInt i = 0; i < n; i++)
-    PetscCall(
-      KSPFusedLookAtArray_Private(ksp, i ? ksp->work[i - 1] : ksp->vec_sol, PETSC_FALSE, (PetscScalar **)&arrays[i]));
-  PetscCall(PetscMemzero(&key, sizeof(key)));
-  PetscCall(PetscObjectGetId((PetscObject)ksp->pc, &key.pc));
-  key.merged    = f->run.merged;
-  key.variant   = graph->variant;
-  key.shape     = f->pc.enqueue.shape;
-  key.side      = ksp->pc_side;
-  key.identity  = f->pc.identity;
-  key.symmetric = f->options.symmetric;
-  key.flexible  = f->pc.flexible;
-  key.scaled    = f->pc.scaled;
-  key.lags      = f->run.lags;
-  if (f->pc.diagonal)
-    PetscCall(KSPFusedLookAtArray_Private(ksp, f->pc.diagonal, PETSC_FALSE, (PetscScalar **)&key.diagonal));
-  if (graph->narrays != n || memcmp(arrays, graph->arrays, n * sizeof(*arrays)) ||
-      memcmp(&key, &graph->made, sizeof(key)))
-    PetscCall(KSPFusedDestroyGraphs(f));
-  PetscCall(PetscFree(graph->arrays));
-  graph->arrays  = arrays;
-  graph->narrays = n;
-  graph->made    = key;
-  if (!graph->graphs) PetscCall(PetscCalloc1(graph->period, &graph->graphs));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Starts the recurrences from the residual in work[0] */
 static PetscErrorCode KSPFusedStart_Private(KSP ksp, SpikeKrylovPost *post)
 {
@@ -132,6 +76,7 @@ static PetscErrorCode KSPFusedStart_Private(KSP ksp, SpikeKrylovPost *post)
   PetscCall((*f->s.k->push)(&f->s, PETSC_FALSE));
   PetscCall((*f->method->start)(ksp));
   PetscCall(KSPFusedWait_Private(f, post));
+  KSPFusedBeginUpdates(ksp, post->norm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,18 +129,25 @@ static PetscErrorCode KSPFusedSetGuess_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The true residual, in work[0], and ||b - A x|| */
+static PetscErrorCode KSPFusedLook_Private(KSP ksp, PetscReal *truth)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
+  PetscCall(KSPFusedNorm(ksp, KSPFusedTruth(ksp), truth));
+  ((KSPFused *)ksp->data)->info.unpreconditioned = *truth;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  The true residual, in work[0], and ||b - A x||. Where x was a correction it is the solution from now on, and the
-  method must not go on but from KSPFusedFollow_Private()
+  After KSPFusedLook_Private(): where x was a correction it is the solution from now on, and the method must not go on
+  but from KSPFusedFollow_Private()
 */
-static PetscErrorCode KSPFusedLook_Private(KSP ksp, KSPFusedProgress *p, PetscReal *truth)
+static PetscErrorCode KSPFusedTake_Private(KSP ksp, KSPFusedProgress *p)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
-  PetscCall(KSPFusedNorm(ksp, KSPFusedTruth(ksp), truth));
-  f->info.unpreconditioned = *truth;
   if (KSPFusedIsCorrection(ksp)) {
     PetscCall(VecCopy(ksp->work[f->method->scratch[0]], ksp->vec_sol));
     p->solution = PETSC_TRUE;
@@ -256,6 +208,43 @@ static PetscErrorCode KSPFusedRefute_Private(KSP ksp, PetscReal norm, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode KSPFusedVerify_Private(KSP, PetscBool, KSPFusedProgress *);
+
+/*
+  The iterations with fewer digits have not gone well: a new start from the true residual with those of PetscScalar. An
+  x that was a correction and is the solution becomes the guess. Where it is worse than that of the beginning, and that
+  is known, back to it
+*/
+static PetscErrorCode KSPFusedWiden_Private(KSP ksp, KSPFusedProgress *p)
+{
+  KSPFused       *f        = (KSPFused *)ksp->data;
+  const PetscBool solution = p->solution;
+  SpikeKrylovPost post;
+
+  PetscFunctionBegin;
+  if (f->info.replayed) PetscCall(KSPFusedTouch(ksp));
+  PetscCall(KSPFusedWiden(ksp));
+  PetscCall(KSPFusedPrepareGraph(ksp));
+  ksp->reason = KSP_CONVERGED_ITERATING;
+  p->started  = ksp->its;
+  p->launched = 0;
+  if (p->solution) PetscCall(KSPFusedSetGuess_Private(ksp));
+  p->solution = PETSC_FALSE;
+  f->info.restarts++;
+  PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
+  PetscCall(KSPFusedStart_Private(ksp, &post));
+  if (!(post.norm <= f->run.update.initial) && (ksp->guess_zero || (KSPFusedIsCorrection(ksp) && !solution))) {
+    PetscCall(VecSet(ksp->vec_sol, 0.0));
+    PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
+    PetscCall(KSPFusedStart_Private(ksp, &post));
+  }
+  if (PetscIsInfOrNanReal(post.norm)) PetscCall(KSPFusedNotFinite_Private(ksp));
+  else if (post.norm == 0.0) { /* B may hide the residual */ ksp->reason = KSP_CONVERGED_ATOL;
+    PetscCall(KSPFusedVerify_Private(ksp, PETSC_TRUE, p));
+  } else if (post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Whether the true residual confirms that the solve has converged. Where it does not, the method goes on from it, as
   long as that halves by how much it is too large; then the reason is negative, unless ||b - A x|| itself is small
@@ -269,11 +258,12 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, PetscBool own, KSPFusedPro
                   asks    = (PetscBool)(own || !(same || KSPFusedIsAbsolute(ksp, ksp->reason, ksp->rnorm))),
                   started = (PetscBool) !(same || two);
   const PetscReal goal    = tested ? p->goal : PETSC_MAX_REAL;
-  SpikeKrylovPost post    = {0, 0.0, 0};
+  SpikeKrylovPost post    = {0, 0.0, 0.0, 0};
   PetscReal       truth, norm, bound = PETSC_MAX_REAL, excess;
+  PetscBool       again = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedLook_Private(ksp, p, &truth));
+  PetscCall(KSPFusedLook_Private(ksp, &truth));
   norm = truth;
   if (started) {
     PetscCall(KSPFusedStart_Private(ksp, &post));
@@ -284,14 +274,27 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, PetscBool own, KSPFusedPro
     PetscCall(KSPFusedNotFinite_Private(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (f->product.rounds && tested && norm > goal && ksp->its < ksp->max_it) {
+    PetscCall(KSPFusedRefuteUpdate(ksp, norm, &again));
+    if (again && !started && (p->intact || !p->launched)) {
+      PetscCall(KSPFusedResume(ksp, p->launched));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCall(KSPFusedTake_Private(ksp, p));
   if (asks) PetscCall(KSPFusedGetBound(ksp, ksp->vec_rhs, p->first, &bound));
   excess = KSPFusedExcess(norm, goal, truth, bound);
+  if (again) excess = PetscMax(excess, KSPFusedRatio(norm, goal));
   if (excess == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(ksp, "Norm of the test: %g by recurrence, %g in truth, the tolerance %g; ||b - A x|| = %g\n",
                       (double)ksp->rnorm, (double)norm, (double)ksp->ttol, (double)truth));
-  if (tested && norm > 0.0 && excess <= 0.5 * p->excess && ksp->its < ksp->max_it) {
-    p->excess = excess;
+  if (tested && norm > 0.0 && (again || excess <= 0.5 * p->excess) && ksp->its < ksp->max_it) {
+    p->excess = PetscMin(p->excess, excess);
     PetscCall(KSPFusedFollow_Private(ksp, KSPFusedNextTolerance(ksp->ttol, norm, truth, bound), started, &post, p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (f->product.rounds && ksp->its < ksp->max_it) {
+    PetscCall(KSPFusedWiden_Private(ksp, p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!same && !asks) PetscCall(KSPFusedGetBound(ksp, ksp->vec_rhs, p->first, &bound));
@@ -307,7 +310,8 @@ static PetscErrorCode KSPFusedBreakdown_Private(KSP ksp, KSPFusedProgress *p)
 
   PetscFunctionBegin;
   if (KSPFusedIsTested(ksp) && ((KSPFused *)ksp->data)->options.checktrue) {
-    PetscCall(KSPFusedLook_Private(ksp, p, &truth));
+    PetscCall(KSPFusedLook_Private(ksp, &truth));
+    PetscCall(KSPFusedTake_Private(ksp, p));
     if (!KSPFusedTestsTruth(ksp)) PetscCall(KSPFusedGetBound(ksp, ksp->vec_rhs, p->first, &bound));
     if (truth <= bound) {
       PetscCall(PetscInfo(ksp, "Breakdown at ||b - A x|| = %g, which is below the tolerance\n", (double)truth));
@@ -382,82 +386,14 @@ static PetscErrorCode KSPFusedTail_Private(KSP ksp, PetscInt it)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A graph changes no object states: after a replay, kept norms and host copies of vectors are outdated */
-static PetscErrorCode KSPFusedTouch_Private(KSP ksp)
-{
-  PetscScalar *array;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i <= ksp->nwork; i++)
-    PetscCall(KSPFusedLookAtArray_Private(ksp, i ? ksp->work[i - 1] : ksp->vec_sol, PETSC_TRUE, &array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Iteration `it` from the graph, which is made where there is none; not launched where that fails, and then not tried
-  again in this solve
-*/
-static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
-{
-  KSPFused *f     = (KSPFused *)ksp->data;
-  void    **graph = &f->graph.graphs[f->run.since % f->graph.period], *begun;
-
-  PetscFunctionBegin;
-  if (!*graph) {
-    PetscCall((*f->s.k->capture)(&f->s, PETSC_TRUE, &begun));
-    f->run.more = (PetscBool)(it < ksp->max_it);
-    PetscCall((*f->method->head)(ksp));
-    PetscCall((*f->method->tail)(ksp));
-    PetscCall((*f->s.k->capture)(&f->s, PETSC_FALSE, graph));
-    if (!*graph) {
-      PetscCall(PetscInfo(ksp, "The iteration cannot be captured in a graph\n"));
-      f->run.usegraph = PETSC_FALSE;
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-  }
-  PetscCall((*f->s.k->replay)(&f->s, *graph));
-  f->run.lagging = f->run.lags;
-  if (f->info.lockstep) PetscCall(KSPFusedTouch_Private(ksp)); /* else nobody reads vectors before the end */
-  f->run.since++;
-  f->info.launched++;
-  f->info.replayed++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  At most `its` iterations in one launch, after which p and v are where they were, or the solve ends; 0 where the
-  backend does not want it, and then not tried again in this solve
-*/
-static PetscErrorCode KSPFusedIterate_Private(KSP ksp, PetscInt its, PetscInt *launched)
-{
-  KSPFused             *f = (KSPFused *)ksp->data;
-  SpikeKrylovIterations iterations;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(&iterations, sizeof(iterations)));
-  PetscCall(VecGetLocalSize(ksp->vec_sol, &iterations.n));
-  iterations.method    = f->method->whole;
-  iterations.right     = (PetscBool)(ksp->pc_side == PC_RIGHT);
-  iterations.symmetric = f->options.symmetric;
-  iterations.always    = (PetscBool)(f->options.persistent == KSP_FUSED_PERSISTENT_ON);
-  for (PetscInt i = 0; i <= ksp->nwork; i++)
-    PetscCall(KSPFusedLookAtArray_Private(ksp, i ? ksp->work[i - 1] : ksp->vec_sol, PETSC_TRUE, &iterations.v[i]));
-  if (f->pc.diagonal)
-    PetscCall(KSPFusedLookAtArray_Private(ksp, f->pc.diagonal, PETSC_FALSE, (PetscScalar **)&iterations.diagonal));
-  PetscCall((*f->s.k->iterate)(&f->s, f->product.copy, &iterations, its, launched));
-  f->run.since += *launched;
-  f->info.launched += *launched;
-  if (!*launched) f->run.usewhole = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether the true residual is to confirm the reason; own: no test has set it */
 static PetscBool KSPFusedIsClaim_Private(KSP ksp, PetscBool own)
 {
   const PetscBool skips = (PetscBool)(ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE);
 
   return (PetscBool)((ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL) &&
-                     ((KSPFused *)ksp->data)->options.checktrue && (KSPFusedIsTested(ksp) || (own && !skips)));
+                     (((KSPFused *)ksp->data)->options.checktrue || ((KSPFused *)ksp->data)->product.rounds) &&
+                     (KSPFusedIsTested(ksp) || (own && !skips)));
 }
 
 /*
@@ -476,6 +412,11 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
     if (f->run.usewhole) f->info.persistent++;
     p->rate = ksp->rnorm > 0.0 ? PetscMin(1.0, post->norm / ksp->rnorm) : 1.0;
     PetscCall(KSPFusedReport_Private(ksp, post));
+    if (f->product.rounds) KSPFusedObserve(ksp, post);
+  }
+  if (KSPFusedWearsOut(ksp, ksp->reason ? (int)ksp->reason : post->reason, (PetscBool)(ksp->its == p->started))) {
+    PetscCall(KSPFusedWiden_Private(ksp, p));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!ksp->reason && device) {
     if (post->reason == SPIKE_KRYLOV_RESTART) {
@@ -512,16 +453,19 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p, PetscR
   PetscFunctionBegin;
   f->ops = &KSPFusedOps_Vector; /* an error may have ended a solve of several right-hand sides */
   PetscCall(KSPFusedSetForm(ksp));
+  PetscCall(KSPFusedSetNarrow(ksp));
   f->run.lags = (PetscBool)(f->method->lags && !f->run.merged && !f->options.lockstep && !ksp->numbermonitors &&
                             (isdefault || skip));
   PetscCall(KSPFusedKnowPC(ksp));
   PetscCall(KSPFusedNeverWaits(ksp, &never));
-  p->ahead = f->s.ondevice && never && !f->options.lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
+  p->intact = (PetscBool)(f->pc.identity || f->pc.diagonal);
+  p->ahead  = f->s.ondevice && never && !f->options.lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
   f->info.lockstep = (PetscBool)!p->ahead;
-  PetscCall(KSPFusedSetGraph_Private(ksp));
+  PetscCall(KSPFusedPrepareGraph(ksp));
   f->run.usewhole = (PetscBool)(f->options.persistent != KSP_FUSED_PERSISTENT_OFF && f->method->whole &&
                                 f->s.k->iterate && p->ahead && f->product.own && (f->pc.identity || f->pc.diagonal) &&
-                                !f->run.merged && !f->options.replacement && !PetscLogGpuTimeFlag);
+                                !f->run.merged && !f->product.narrow && !f->options.replacement &&
+                                !PetscLogGpuTimeFlag);
   f->run.since    = 0;
   f->run.renewals = 0;
   f->run.useguess = PETSC_FALSE;
@@ -597,7 +541,7 @@ static PetscInt KSPFusedAhead_Private(KSP ksp, const KSPFusedProgress *p)
 PetscErrorCode KSPFusedSolve(KSP ksp, PetscReal *unit)
 {
   KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedProgress p = {0, 0, 0, 0.0, 0.0, PETSC_MAX_REAL, 1.0, PETSC_FALSE};
+  KSPFusedProgress p = {0, 0, 0, 0.0, 0.0, PETSC_MAX_REAL, 1.0, PETSC_FALSE, PETSC_FALSE};
   SpikeKrylovPost  post;
 
   PetscFunctionBegin;
@@ -607,13 +551,19 @@ PetscErrorCode KSPFusedSolve(KSP ksp, PetscReal *unit)
     while ((p.launched <= KSPFusedAhead_Private(ksp, &p) || f->run.carried) && ksp->its + p.launched < ksp->max_it) {
       const PetscBool carried = f->run.carried;
 
+      if (KSPFusedIsDue(f, ksp->its + p.launched)) {
+        if (f->run.update.worn && p.launched) break;
+        if (f->run.update.worn) PetscCall(KSPFusedWiden_Private(ksp, &p));
+        else PetscCall(KSPFusedUpdateResidual(ksp, ksp->its + p.launched));
+        if (ksp->reason) break;
+      }
       if (f->run.usewhole) {
         if (p.launched) break;
-        PetscCall(KSPFusedIterate_Private(ksp, ksp->max_it - ksp->its, &p.launched));
+        PetscCall(KSPFusedIterate(ksp, ksp->max_it - ksp->its, &p.launched));
         if (p.launched) break;
       }
       if (f->run.usegraph && f->run.since >= f->graph.steady) {
-        PetscCall(KSPFusedReplay_Private(ksp, ksp->its + p.launched + 1));
+        PetscCall(KSPFusedReplay(ksp, ksp->its + p.launched + 1));
         if (f->run.usegraph) {
           p.launched++;
           continue;
@@ -649,6 +599,6 @@ PetscErrorCode KSPFusedSolve(KSP ksp, PetscReal *unit)
     if (f->run.useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->run.guess));
   }
   f->run.useguess = PETSC_FALSE;
-  if (f->info.replayed) PetscCall(KSPFusedTouch_Private(ksp));
+  if (f->info.replayed) PetscCall(KSPFusedTouch(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

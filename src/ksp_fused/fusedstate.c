@@ -14,9 +14,10 @@ PetscErrorCode KSPFusedPost(KSPFused *f)
   SpikeKrylovPost *post = &f->run.ring[f->run.posted++ % 4];
 
   PetscFunctionBegin;
-  post->it     = f->s.scalars->it;
-  post->norm   = f->s.scalars->norm;
-  post->reason = f->s.scalars->reason;
+  post->it       = f->s.scalars->it;
+  post->norm     = f->s.scalars->norm;
+  post->replaced = f->s.scalars->replaced;
+  post->reason   = f->s.scalars->reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,7 +75,7 @@ PetscErrorCode KSPFusedDestroyState(KSPFused *f)
 {
   PetscFunctionBegin;
   PetscCall(KSPFusedDestroyGraphs(f));
-  if (f->product.copy) PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+  if (f->product.copy) PetscCall(KSPFusedDestroyCopy(f));
   PetscCall(KSPFusedRanksReset(f));
   if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
   PetscCall(VecDestroy(&f->pc.store));
@@ -137,7 +138,7 @@ static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, cons
   PetscFunctionBegin;
   if (f->product.mat != id || !f->product.borrowed || f->product.nonzero != e->shape || !f->product.copy) {
     PetscCall(KSPFusedDestroyGraphs(f));
-    PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+    PetscCall(KSPFusedDestroyCopy(f));
     if (e->stencil) PetscCall((*f->s.k->borrowstencil)(&f->s, e->stencil, &e->product, &f->product.copy));
     else if (e->product.block) PetscCall((*f->s.k->borrowblocks)(&f->s, &e->product, &f->product.copy));
     else PetscCall((*f->s.k->borrow)(&f->s, &e->product, &f->product.copy));
@@ -160,7 +161,7 @@ static PetscErrorCode KSPFusedCopy_Private(KSPFused *f, Mat A, PetscObjectId id)
   if (f->product.mat != id || f->product.borrowed || f->product.nonzero != nonzero ||
       f->product.spmv != f->options.spmv) {
     PetscCall(KSPFusedDestroyGraphs(f));
-    PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+    PetscCall(KSPFusedDestroyCopy(f));
     PetscCall(KSPFusedGetCSR(A, f->s.k->memtype, &csr, &piece));
     if (csr.nz) PetscCall((*f->s.k->copy)(&f->s, &csr, f->options.spmv, &f->product.copy));
     PetscCall(KSPFusedRestoreCSR(A, f->s.k->memtype, &piece));
@@ -185,7 +186,7 @@ static PetscErrorCode KSPFusedSetEnqueued_Private(KSPFused *f, PetscObjectId id,
 
   PetscFunctionBegin;
   if (!same) PetscCall(KSPFusedDestroyGraphs(f));
-  PetscCall((*f->s.k->destroycopy)(&f->s, &f->product.copy));
+  PetscCall(KSPFusedDestroyCopy(f));
   f->product.enqueue  = *e;
   f->product.mat      = id;
   f->product.borrowed = PETSC_FALSE;
@@ -207,9 +208,10 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   PetscBool              known = PETSC_FALSE, able, copies, lent;
 
   PetscFunctionBegin;
-  f->product.own         = PETSC_FALSE;
-  enqueued               = f->product.enqueue;
-  f->product.enqueue.run = NULL;
+  f->product.own    = PETSC_FALSE;
+  f->product.narrow = f->product.rounds = PETSC_FALSE;
+  enqueued                              = f->product.enqueue;
+  f->product.enqueue.run                = NULL;
   if (spmv == KSP_FUSED_SPMV_PETSC || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   able = (PetscBool)(f->s.k->copy && !f->basis.usevec);

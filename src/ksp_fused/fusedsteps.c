@@ -86,8 +86,8 @@ static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, Pet
     w[k] = v[k]; /* giving back clears the pointer */
   }
   if (x)
-    PetscCall((*f->s.k->mult)(&f->s, f->product.copy, step, scale ? v[info->nvectors + 2] : NULL, v[info->nvectors],
-                              v[info->nvectors + 1], v));
+    PetscCall((*f->s.k->mult)(&f->s, KSPFusedCopyInUse(&f->product), step, scale ? v[info->nvectors + 2] : NULL,
+                              v[info->nvectors], v[info->nvectors + 1], v));
   else PetscCall((*f->s.k->step)(&f->s, step, n, v));
   for (PetscInt k = count - 1; k >= 0; k--)
     PetscCall(KSPFusedRestoreArray(ksp, all[k], (PetscBool)((read >> k) & 1), (PetscBool)((written >> k) & 1), &w[k]));

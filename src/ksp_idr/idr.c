@@ -426,6 +426,7 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
                                                        together, or one by one, `KSPFusedSetMatSolveType()`
 . -ksp_fused_spmv (petsc|auto)                         - products by a copy of the matrix where there is one,
                                                        `KSPFusedSetSpMVType()`
+. -ksp_fused_precision (double|single|bf16|auto)       - values of the matrix in products, `KSPFusedSetPrecision()`
 . -ksp_fused_graph (auto|off)                          - CUDA graphs where nothing but kernels of our own is launched,
                                                        `KSPFusedSetGraph()`
 - -ksp_fused_converged_infinity                        - test the infinity norm, `KSPFusedConvergedInfinity()`
@@ -461,8 +462,8 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
 .seealso: [](ch_ksp), `KSPIDR`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPIDRSetS()`, `KSPIDRSetCosine()`,
 `KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`, `KSPIDRFusedSetFlexible()`,
 `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`,
-`KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`,
-`KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
+`KSPFusedSetResidualReplacement()`, `KSPFusedSetPrecision()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`,
+`KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
 M*/
 PetscErrorCode KSPCreate_IDRFused(KSP ksp)
 {

@@ -7,6 +7,7 @@ static char help[] = "Basis steps of Krylov methods on the device against the ho
 
 #include <petscdevice_cuda.h>
 #include "kernels/krylov/krylov.h"
+#include "narrowcase.h"
 
 #define GUARD   4
 #define MOST    17
@@ -325,7 +326,7 @@ static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n,
   PetscInt                *ai, *aj, *dai, *daj, nz = 0;
   PetscScalar             *aa, *daa, *v, *dv, *y, *dy, *A[MOST], *dA[MOST], sums[MOST + 3], theirs[MOST + 3];
   SpikeKrylovCSR           csr;
-  void                    *copy = NULL;
+  void                    *copy = NULL, *narrow[] = {NULL, NULL, NULL};
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc5(n + 1, &ai, n * width, &aj, n * width, &aa, (MOST + 2) * n, &v, n, &y));
@@ -360,20 +361,31 @@ static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n,
     A[k]  = v + (k + 2) * n;
     dA[k] = dv + (k + 2) * n;
   }
-  for (PetscInt z = 0; copy && z < 3; z++) { /* without, of another vector, of x */
+  for (PetscSpikePrecision p : {PETSC_SPIKE_PRECISION_SINGLE, PETSC_SPIKE_PRECISION_BF16}) {
+    if (copy) PetscCall((*cuda->k->narrow)(cuda, copy, p, PETSC_TRUE, &narrow[p]));
+    Check(!copy || (narrow[p] != NULL) == NarrowExists(p), "product", n, m, "narrow copy");
+  }
+  for (PetscInt zp = 0; copy && zp < 9; zp++) { /* without, of another vector, of x */
+    const PetscInt            z    = zp / 3;
+    const PetscSpikePrecision p    = (PetscSpikePrecision)(zp % 3);
+    const void               *used = p == PETSC_SPIKE_PRECISION_DOUBLE ? copy : narrow[p];
     const SpikeKrylovBasis db = {n, 0, m, dA, NULL, NULL, NULL, NULL, dy, z ? dv + (z == 1 ? n : 0) : NULL, NULL, NULL};
     const SpikeKrylovBasis b  = {n, 0, m, A, NULL, NULL, NULL, NULL, y, z ? v + (z == 1 ? n : 0) : NULL, NULL, NULL};
     bool                   good = true;
 
+    if (!used) continue;
     PetscCallCUDA(cudaMemset(dy, 0xff, n * sizeof(PetscScalar)));
-    PetscCall((*cuda->k->basismult)(cuda, copy, dv, &db, &recurrence));
+    PetscCall((*cuda->k->basismult)(cuda, used, dv, &db, &recurrence));
     PetscCall((*cuda->k->basissums)(cuda, m + (z ? 3 : 1), sums));
     PetscCallCUDA(cudaMemcpy(y, dy, n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
     for (PetscInt i = 0; i < n; i++) {
       PetscScalar sum = 0.0;
+      PetscReal   size, slack = 0.0;
 
-      for (PetscInt l = ai[i]; l < ai[i + 1]; l++) sum += aa[l] * v[aj[l]];
-      good = good && PetscAbsScalar(sum - y[i]) <= 8 * width * PETSC_MACHINE_EPSILON;
+      if (p) sum = NarrowRow(p, i, ai[i], ai[i + 1], aj, aa, v, &size, &slack);
+      else
+        for (PetscInt l = ai[i]; l < ai[i + 1]; l++) sum += aa[l] * v[aj[l]];
+      good = good && PetscAbsScalar(sum - y[i]) <= 8 * (width + 2) * PETSC_MACHINE_EPSILON + slack;
     }
     Check(good, "product", n, m, "a product differs");
     PetscCall((*host->k->basisstep)(host, SPIKE_KRYLOV_DOTS, &b, NULL, NULL));
@@ -382,6 +394,8 @@ static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n,
       Check(PetscAbsScalar(sums[k] - theirs[k]) <= 64 * PETSC_MACHINE_EPSILON * width * width * (1.0 + n), "product", n,
             m, "a sum behind a product differs");
   }
+  for (void *&low : narrow)
+    if (low) PetscCall((*cuda->k->destroycopy)(cuda, &low));
   PetscCall((*cuda->k->destroycopy)(cuda, &copy));
   PetscCallCUDA(cudaFree(dai));
   PetscCallCUDA(cudaFree(daj));

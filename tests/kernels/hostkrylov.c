@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  hostkrylov.c: tests of the host backend's copy of a matrix and its products with a step after them, against a plain
-  product, for each instruction set; prints TAP
+  hostkrylov.c: tests of the host backend's copies of a matrix, those with fewer digits too, and their products with a
+  step after them, against a plain product, for each instruction set; prints TAP
 */
 static char help[] = "Products of the host backend of the fused Krylov methods against a plain product.\n\n";
 
@@ -9,6 +9,7 @@ static char help[] = "Products of the host backend of the fused Krylov methods a
 #include "kernels/band/host/ops.h"
 #include "tap.h"
 #include "random.h"
+#include "narrowcase.h"
 
 static PetscErrorCode ThereAgain(const void *from, size_t bytes, void *there)
 {
@@ -198,6 +199,139 @@ static PetscErrorCode TestMult(SpikeKrylov *s, const Pattern *p, PetscInt n, KSP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products of a copy with fewer digits, alone and with a step after them */
+static PetscErrorCode NarrowProducts(SpikeKrylov *s, const SpikeKrylovCSR *csr, PetscSpikePrecision precision,
+                                     const void *narrow, const PetscScalar v[], PetscInt ld, const char where[])
+{
+  const PetscScalar *x = v + MARGIN, *scale = v + 2 * ld + MARGIN;
+  PetscScalar       *y, *w[3], sums[SPIKE_KRYLOV_MAXDOTS];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(csr->n, &y));
+  w[0] = (PetscScalar *)x;
+  w[1] = y;
+  w[2] = (PetscScalar *)v + ld + MARGIN;
+  for (PetscInt k = 0; k < 2; k++) {
+    const SpikeKrylovStep step = k ? SPIKE_BCGS_OMEGA_RHO : SPIKE_KRYLOV_NSTEPS;
+    PetscBool             good = PETSC_TRUE;
+    PetscReal             most = 0.0;
+
+    memset(y, 0xff, csr->n * sizeof(*y));
+    PetscCall((*s->k->mult)(s, narrow, step, k ? scale : NULL, x, y, w));
+    for (PetscInt i = 0; i < csr->n; i++) {
+      const PetscInt  entries = csr->ai[i + 1] - csr->ai[i];
+      PetscReal       size, slack;
+      const PetscReal d = k ? PetscAbsScalar(scale[i]) : 1.0;
+      PetscScalar     z = NarrowRow(precision, i, csr->ai[i], csr->ai[i + 1], csr->aj, csr->aa, x, &size, &slack);
+
+      if (k) z *= scale[i];
+      good = (PetscBool)(good &&
+                         PetscAbsScalar(y[i] - z) <= d * (4 * (entries + 3) * PETSC_MACHINE_EPSILON * size + slack));
+      most = PetscMax(most, d * size);
+    }
+    Check(good, where, k ? "D A~ x" : "A~ x");
+    if (!k) continue;
+    (*SpikeKrylovLoops_base[step])(csr->n, &s->scalars->f, w, sums);
+    for (PetscInt m = 0; m < SpikeKrylovSteps[step].ndots; m++)
+      Check((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <=
+                        4 * PETSC_MACHINE_EPSILON * csr->n * PetscSqr(most + 2)),
+            where, "a sum behind a product");
+  }
+  PetscCall(PetscFree(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies with fewer digits of a copy; new values in place; what has none */
+static PetscErrorCode TestNarrow(SpikeKrylov *s, const Pattern *p, PetscInt n, PetscSpikePrecision precision)
+{
+  const PetscInt  ld     = n + 2 * MARGIN;
+  const PetscBool exists = NarrowExists(precision);
+  SpikeKrylovCSR  csr;
+  PetscScalar    *v, *aa;
+  void           *copy = NULL, *narrow = NULL, *first = NULL;
+  char            where[96];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %" PetscInt_FMT " diagonals, n %" PetscInt_FMT ", %s", p->name,
+                          p->count, n, PetscSpikePrecisions[precision]));
+  PetscCall(MakeCSR(p, n, (PetscBool)(n % 2), &csr));
+  aa = (PetscScalar *)csr.aa;
+  PetscCall(PetscMalloc1(3 * ld, &v));
+  memset(v, 0xff, 3 * ld * sizeof(*v)); /* not numbers */
+  for (PetscInt k = 0; k < 3; k++)
+    for (PetscInt i = 0; i < n; i++) v[k * ld + MARGIN + i] = Number(50 + k, i);
+  for (PetscInt k = 0; k < csr.nz; k++) aa[k] = Number(60, k);
+  PetscCall((*s->k->copy)(s, &csr, KSP_FUSED_SPMV_DIA, &copy));
+  PetscCall((*s->k->narrow)(s, copy, precision, PETSC_FALSE, &narrow));
+  Check((PetscBool)!narrow, where, "a copy that a cache holds was made narrow unasked");
+  for (PetscInt fill = 0; fill < 2; fill++) {
+    if (fill) {
+      for (PetscInt k = 0; k < csr.nz; k++) aa[k] = (PetscReal)ldexp(1.0, 20) * Number(61, k);
+      PetscCall((*s->k->refill)(s, &csr, copy));
+    }
+    PetscCall((*s->k->narrow)(s, copy, precision, PETSC_TRUE, &narrow));
+    Check((PetscBool)((narrow != NULL) == exists), where, narrow ? "a narrow copy was made" : "none was made");
+    if (!narrow) break;
+    Check((PetscBool)(!fill || first == narrow), where, "another copy for new values");
+    first = narrow;
+    Check((PetscBool)(((SpikeKrylovCopy *)narrow)->narrow && ((SpikeKrylovCopy *)narrow)->precision == precision &&
+                      ((SpikeKrylovCopy *)narrow)->bytes < ((SpikeKrylovCopy *)copy)->bytes + 4 * (n + 1) * 2),
+          where, "what the copy says of itself");
+    PetscCall(NarrowProducts(s, &csr, precision, narrow, v, ld, where));
+  }
+  if (narrow) {
+    Check((PetscBool) !((SpikeKrylovCopy *)narrow)->exact, where, "random values that lose no digit");
+    for (PetscInt k = 0; k < csr.nz; k++) aa[k] = (PetscReal)(k % 8) - 4;
+    PetscCall((*s->k->refill)(s, &csr, copy));
+    PetscCall((*s->k->narrow)(s, copy, precision, PETSC_TRUE, &narrow));
+    Check((PetscBool)(narrow && ((SpikeKrylovCopy *)narrow)->exact), where, "small integers that lose a digit");
+  }
+  for (PetscInt bad = 0; bad < 5 && exists; bad++) {
+    const PetscReal values[] = {0.0, 1e-33, 1e38, (PetscReal)HUGE_VAL, (PetscReal)NAN};
+
+    for (PetscInt k = 0; k < csr.nz; k++) aa[k] = bad > 2 ? 1.0 : values[bad];
+    if (bad > 2) aa[csr.nz / 2] = values[bad];
+    PetscCall((*s->k->refill)(s, &csr, copy));
+    PetscCall((*s->k->narrow)(s, copy, precision, PETSC_TRUE, &narrow));
+    Check((PetscBool)!narrow, where, "a narrow copy of values without one");
+  }
+  if (narrow) PetscCall((*s->k->destroycopy)(s, &narrow));
+  PetscCall((*s->k->destroycopy)(s, &copy));
+  PetscCall(DestroyCSR(&csr));
+  PetscCall(PetscFree(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For one instruction set */
+static PetscErrorCode TestNarrowISA(SpikeKrylov *s)
+{
+  const PetscInt            sizes[] = {1, 2, 63, 64, 65, 129, 513, 1337, 5000};
+  const PetscSpikePrecision lower[] = {PETSC_SPIKE_PRECISION_SINGLE, PETSC_SPIKE_PRECISION_BF16};
+  Pattern                   p;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++)
+    for (int l = 0; l < 2; l++) {
+      for (PetscInt points = 3; points <= 27 && sizes[k] > 64; points += 4) {
+        Stencil(&p, "stencil", points, 0);
+        PetscCall(TestNarrow(s, &p, sizes[k], lower[l]));
+        Stencil(&p, "stencil with gaps", points, 7);
+        PetscCall(TestNarrow(s, &p, sizes[k], lower[l]));
+      }
+      p.name      = "diagonal";
+      p.gap       = 0;
+      p.count     = 1;
+      p.offset[0] = 0;
+      PetscCall(TestNarrow(s, &p, sizes[k], lower[l]));
+      p.name      = "no main diagonal"; /* the correction makes one */
+      p.count     = 2;
+      p.offset[0] = -1;
+      p.offset[1] = 1;
+      if (sizes[k] > 2) PetscCall(TestNarrow(s, &p, sizes[k], lower[l]));
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* For one instruction set */
 static PetscErrorCode TestISA(SpikeKrylov *s)
 {
@@ -271,6 +405,7 @@ int main(int argc, char **argv)
     PetscCall(TestISA(&s));
     PetscCall(TestOffs(&s, 10000, KSP_FUSED_SPMV_DIA));
     PetscCall(TestLent(&s, 10000));
+    PetscCall(TestNarrowISA(&s));
     PetscCall((*s.k->destroy)(&s));
     Check((PetscBool)(!GuardDamage() && !guard.nblocks), "memory", "written outside of an array, or left");
     guard.damaged = 0;

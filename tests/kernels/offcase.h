@@ -95,7 +95,7 @@ static PetscErrorCode TestOff(SpikeKrylov *s, PetscInt n, PetscInt ndiags, Petsc
   SpikeKrylovLoan       loan;
   OffHalo               halo;
   PetscBool             coupled = PETSC_FALSE;
-  void                 *copy    = NULL;
+  void                 *copy = NULL, *narrow = NULL;
   char                  where[128];
 
   PetscFunctionBegin;
@@ -151,6 +151,8 @@ static PetscErrorCode TestOff(SpikeKrylov *s, PetscInt n, PetscInt ndiags, Petsc
   PetscCall((*s->k->copy)(s, &csr[0], form, &copy));
   if (copy) PetscCall((*s->k->couple)(s, &csr[1], &loan, copy, &coupled));
   OffCheck((PetscBool)(copy && coupled), where, "no copy");
+  if (copy && coupled) PetscCall((*s->k->narrow)(s, copy, PETSC_SPIKE_PRECISION_BF16, PETSC_TRUE, &narrow));
+  OffCheck((PetscBool)!narrow, where, "a narrow copy without the columns of others");
   for (PetscInt fill = 0; fill < 2 && copy && coupled; fill++) { /* the second with new values */
     for (int k = 0; k < 2 && fill; k++) {
       for (PetscInt e = 0; e < csr[k].nz; e++) aa[k][e] = Number(70 + k, e);
@@ -268,7 +270,7 @@ static PetscErrorCode TestLentBlocks(SpikeKrylov *s, PetscInt bs, PetscInt mb, P
   SpikeBlockMat         A[2];
   SpikeKrylovLoan       loan;
   OffHalo               halo;
-  void                 *copy = NULL;
+  void                 *copy = NULL, *narrow = NULL;
   char                  where[128];
 
   PetscFunctionBegin;
@@ -324,6 +326,8 @@ static PetscErrorCode TestLentBlocks(SpikeKrylov *s, PetscInt bs, PetscInt mb, P
   PetscCall((*s->k->push)(s, PETSC_FALSE));
   PetscCall((*s->k->borrowblocks)(s, &loan, &copy));
   OffCheck((PetscBool)(copy && ((SpikeKrylovCopy *)copy)->form == KSP_FUSED_SPMV_BLOCKS), where, "not borrowed");
+  if (copy) PetscCall((*s->k->narrow)(s, copy, PETSC_SPIKE_PRECISION_BF16, PETSC_TRUE, &narrow));
+  OffCheck((PetscBool)!narrow, where, "a narrow copy of blocks");
   for (size_t ks = 0; copy && ks < 2 * PETSC_STATIC_ARRAY_LENGTH(steps); ks++) {
     const size_t               k     = ks / 2;
     const SpikeKrylovStepInfo *info  = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;

@@ -185,6 +185,7 @@ SPIKE_BOTH_INLINE PetscBool SpikeIDRRecur(const SpikeIDRRecurrence *e, SpikeKryl
     break;
   case SPIKE_IDR_RESIDUAL:
     SpikeIDRSetResidual(d, e->k, h);
+    if (!e->last) s->replaced = PetscSqrtReal(PetscRealPart(h[d->s]));
     if (e->last) {
       SpikeKrylovTestNorm(s, PetscSqrtReal(PetscRealPart(h[d->s])));
       post = PETSC_TRUE;

@@ -13,10 +13,14 @@ typedef struct _n_SpikeKrylovKernels SpikeKrylovKernels;
 #define SPIKE_KRYLOV_POSTS 256 /* that a device keeps for the host to read        */
 #define SPIKE_DIA_MOST     128 /* diagonals of a copy of a matrix by them, at most */
 
+/* Magnitudes of the largest entry of a matrix whose values may be narrow: others lie well inside the range */
+#define SPIKE_NARROW_LARGEST  ((PetscReal)1e37)
+#define SPIKE_NARROW_SMALLEST ((PetscReal)1e-30)
+
 /* What the host learns at a start, after an iteration, and when a reason is set */
 typedef struct {
   PetscInt  it;
-  PetscReal norm;
+  PetscReal norm, replaced; /* replaced: that of the last residual which replaced that of the recurrence */
   int       reason;
 } SpikeKrylovPost;
 
@@ -84,7 +88,11 @@ static inline PetscErrorCode SpikeKrylovRowsOf(PetscInt n, const PetscInt ai[], 
 /* What copies of a matrix begin with. form: KSP_FUSED_SPMV_SELL (not on the host), _DIA, _STENCIL or _BLOCKS */
 typedef struct {
   KSPFusedSpMVType form;
-  PetscInt64       bytes; /* that a product reads of it */
+  PetscInt64       bytes;  /* that a product reads of it                                  */
+  PetscBool        narrow; /* made by narrow(), with values in `precision`                */
+  PetscBool        exact;  /* ... that are those of the matrix: no digit was lost         */
+
+  PetscSpikePrecision precision;
 } SpikeKrylovCopy;
 
 /*
@@ -229,6 +237,34 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*mult)(SpikeKrylov *, const void *copy, SpikeKrylovStep, const PetscScalar *scale,
                          const PetscScalar *x, PetscScalar *y, PetscScalar *const v[]);
 
+  /*
+    A copy of a copy, or of what is lent, whose values have single precision or are bf16: products read fewer bytes, and
+    compute in PetscScalar. Places are those of the copy, which has to stay. With each row comes a number c_i in single
+    precision, the sum of what rounding has taken from the entries of the row, and the product is
+
+        y_i = c_i x_i + sum_j a~_ij x_j
+
+    so that A~ = A + E with |e_ij| <= u |a_ij| beside the diagonal, u = 2^-24 or 2^-9, and E 1 = 0, up to u 2^-24. So a
+    matrix with weights -a_ij on the edges of a graph, a_ij <= 0, and row sums of its own, such as diffusion has, gives
+    another one of that kind, whose weights differ by a factor of 1 + u: whatever the condition of A, x^H E x <= u x^H A
+    x.
+
+      narrow()  *narrow stays NULL, or becomes NULL, where that cannot be: no memory, values out of the range of single
+                precision, a stencil, blocks, columns of other ranks beside a copy. Where *narrow is not NULL the values
+                are new, in the same places. `always`: also where products are not expected to be faster, because the
+                copy stays in a cache.
+
+    mult(), basismult() and destroycopy() take what it makes. For one right-hand side; iterate() launches nothing. NULL
+    where a backend has none.
+  */
+  PetscErrorCode (*narrow)(SpikeKrylov *, const void *copy, PetscSpikePrecision, PetscBool always, void **narrow);
+
+  /*
+    Goes on after a reason: the reason, which the host has cleared, and the test become the device's, all other scalars
+    stay. No host waits
+  */
+  PetscErrorCode (*resume)(SpikeKrylov *);
+
   /* The stream of step() and mult(), for work of others between them. It may change: callers ask before each use */
   void *(*stream)(SpikeKrylov *);
 
@@ -309,6 +345,12 @@ PETSC_INTERN const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS];
 typedef void (*SpikeKrylovLoop)(PetscInt n, const SpikeKrylovFactors *, PetscScalar *const v[], PetscScalar sums[]);
 PETSC_INTERN const SpikeKrylovLoop SpikeKrylovLoops_base[SPIKE_KRYLOV_NSTEPS], SpikeKrylovLoops_v3[SPIKE_KRYLOV_NSTEPS],
   SpikeKrylovLoops_v4[SPIKE_KRYLOV_NSTEPS];
+
+/* Products by narrow values of the tables of a matrix by diagonals, in single precision and in bf16 */
+typedef void (*SpikeKrylovNarrowLoop)(const SpikeDIA *, const void *val, const void *correction, PetscInt begin,
+                                      PetscInt end, const PetscScalar *x, const PetscScalar *ghost, PetscScalar *y);
+PETSC_INTERN const SpikeKrylovNarrowLoop SpikeKrylovNarrowLoops_base[2], SpikeKrylovNarrowLoops_v3[2],
+  SpikeKrylovNarrowLoops_v4[2];
 
 typedef void (*SpikeKrylovBasisLoop)(const SpikeKrylovBasis *, PetscScalar sums[]);
 PETSC_INTERN const SpikeKrylovBasisLoop SpikeKrylovBasisLoops_base[SPIKE_KRYLOV_NBASISSTEPS],

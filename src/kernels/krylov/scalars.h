@@ -132,6 +132,7 @@ typedef struct {
   SpikeScalar        curve;     /* cg: p.Ap                                                                 */
   PetscReal          rpinverse; /* bcgs: 1 / ||rp||                                                       */
   PetscReal          norm;      /* of the residual, as the test wants it                                    */
+  PetscReal          replaced;  /* the same of the last residual that replaced one                          */
   PetscInt           it;        /* iterations that are complete                                             */
   PetscInt           since;     /* the same since the last start                                            */
   int                reason;    /* KSPConvergedReason or SPIKE_KRYLOV_RESTART; steps do nothing when it is set */
@@ -237,6 +238,7 @@ SPIKE_BOTH_INLINE void SpikeKrylovEndCG(SpikeKrylovScalars *s, PetscScalar zr, P
   SpikeKrylovTestNorm(s, SpikeKrylovNormCG(s, zr, zz, rr));
   zr     = SpikeKrylovHermitian(s, zr);
   s->rho = zr;
+  if (s->reason > 0 && old != (PetscScalar)0.0) s->f.beta = zr / old; /* where the solve goes on after all */
   if (s->reason) return;
   if (!SpikeKrylovFinite(zr)) s->reason = KSP_DIVERGED_NANORINF;
   else if (zr == (PetscScalar)0.0)
@@ -261,6 +263,16 @@ SPIKE_BOTH_INLINE void SpikeKrylovAlphaCG(SpikeKrylovScalars *s, PetscScalar cur
     s->reason = KSP_DIVERGED_INDEFINITE_MAT;
   else s->f.alpha = s->rho / curve;
   s->curve = curve;
+}
+
+/*
+  After a residual has replaced another one, and beta is known: a residual that is more than twice as large has little
+  to do with the direction, and the next one is r or z alone
+*/
+SPIKE_BOTH_INLINE void SpikeKrylovReplaced(SpikeKrylovScalars *s, PetscReal norm)
+{
+  s->replaced = norm;
+  if (!(norm <= 2 * s->norm)) s->f.beta = (PetscScalar)0.0;
 }
 
 /* Whether a step does nothing */
@@ -309,6 +321,7 @@ SPIKE_BOTH_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, co
   case SPIKE_BCGS_RHO: /* beta has the old rho in its numerator */
     if (s->rho != (PetscScalar)0.0) s->f.beta *= d[0] / s->rho;
     s->rho = d[0];
+    SpikeKrylovReplaced(s, PetscSqrtReal(PetscRealPart(d[1])));
     break;
   case SPIKE_CG_START:
     s->rho   = SpikeKrylovHermitian(s, d[0]);
@@ -355,6 +368,7 @@ SPIKE_BOTH_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, co
   case SPIKE_CG_RHO:
     if (s->rho != (PetscScalar)0.0) s->f.beta *= d[0] / s->rho;
     s->rho = d[0];
+    SpikeKrylovReplaced(s, SpikeKrylovNormCG(s, d[0], d[1], d[2]));
     break;
   case SPIKE_CG1_BETA: /* p.Ap = z.Az - |beta|^2 (p.Ap)_old, symmetric: beta^2 */
     SpikeKrylovEndCG(s, d[0], d[2], d[3]);

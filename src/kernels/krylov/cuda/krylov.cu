@@ -110,6 +110,18 @@ static PetscErrorCode SpikeKrylovPush_CUDA(SpikeKrylov *s, PetscBool testonly)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SpikeKrylovResume_CUDA(SpikeKrylov *s)
+{
+  const SpikeKrylovCUDA *h = (const SpikeKrylovCUDA *)s->data;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(
+    cudaMemcpyAsync(&h->device->s.t, &s->scalars->t, sizeof(s->scalars->t), cudaMemcpyHostToDevice, h->stream));
+  PetscCallCUDA(cudaMemcpyAsync(&h->device->s.reason, &s->scalars->reason, sizeof(s->scalars->reason),
+                                cudaMemcpyHostToDevice, h->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static void *SpikeKrylovStream_CUDA(SpikeKrylov *s)
 {
   return (void *)((SpikeKrylovCUDA *)s->data)->stream;
@@ -233,9 +245,10 @@ static PetscErrorCode SpikeKrylovWait_CUDA(SpikeKrylov *s, SpikeKrylovPost *post
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovSpin_CUDA(h, &h->mail->posted, h->read++));
-  post->it     = h->mail->ring[k].it;
-  post->norm   = h->mail->ring[k].norm;
-  post->reason = h->mail->ring[k].reason;
+  post->it       = h->mail->ring[k].it;
+  post->norm     = h->mail->ring[k].norm;
+  post->replaced = h->mail->ring[k].replaced;
+  post->reason   = h->mail->ring[k].reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -255,6 +268,8 @@ const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {
   /* borrow */ SpikeKrylovBorrow_CUDA,
   /* destroycopy */ SpikeKrylovDestroyCopy_CUDA,
   /* mult */ SpikeKrylovMult_CUDA,
+  /* narrow */ SpikeKrylovNarrow_CUDA,
+  /* resume */ SpikeKrylovResume_CUDA,
   /* stream */ SpikeKrylovStream_CUDA,
   /* capture */ SpikeKrylovCapture_CUDA,
   /* replay */ SpikeKrylovReplay_CUDA,

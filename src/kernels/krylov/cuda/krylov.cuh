@@ -25,7 +25,7 @@ typedef struct {
   volatile unsigned long long posted, summed;
   struct {
     volatile PetscInt  it;
-    volatile PetscReal norm;
+    volatile PetscReal norm, replaced;
     volatile int       reason;
   } ring[SPIKE_KRYLOV_POSTS];
   volatile PetscReal sums[2 * SPIKE_KRYLOV_MAXDOTS];
@@ -219,9 +219,10 @@ __device__ static void SpikeKrylovTell(SpikeKrylovDevice *device, SpikeKrylovMai
 {
   const int k = (int)(device->posted % SPIKE_KRYLOV_POSTS);
 
-  mail->ring[k].it     = s->it;
-  mail->ring[k].norm   = s->norm;
-  mail->ring[k].reason = s->reason;
+  mail->ring[k].it       = s->it;
+  mail->ring[k].norm     = s->norm;
+  mail->ring[k].replaced = s->replaced;
+  mail->ring[k].reason   = s->reason;
   __threadfence_system();
   mail->posted = ++device->posted;
 }
@@ -352,3 +353,7 @@ PETSC_INTERN PetscErrorCode SpikeKrylovRefill_CUDA(SpikeKrylov *, const SpikeKry
 PETSC_INTERN PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *,
                                                  const PetscScalar *, PetscScalar *, PetscScalar *const[]);
+
+/* narrow.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovNarrow_CUDA(SpikeKrylov *, const void *, PetscSpikePrecision, PetscBool,
+                                                   void **);

@@ -4,10 +4,6 @@
 
 /* entries over places from which a copy by diagonals is taken unasked: 8 bytes a place against 12 an entry */
 #define SPIKE_DIA_FILL 0.85
-/* rows of a block, at least, where each has a piece; 1024 are as fast with 27 diagonals, slower with 7 */
-#define SPIKE_DIA_PIECE 4096
-/* times that pieces fill the device, at least: the last one ends ragged                              */
-#define SPIKE_DIA_WAVES 8
 
 PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, KSPFusedSpMVType form, void **copy)
 {
@@ -82,92 +78,13 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
 
   PetscFunctionBegin;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeFree_CUDA(c->sell.start, c->sell.col, c->sell.val));
-  PetscCall(SpikeFree_CUDA(c->off.row, c->off.at, c->off.aj, c->off.aa, c->off.mask));
-  if (!c->borrowed) PetscCall(SpikeFree_CUDA(c->dia.offset, c->dia.val));
+  PetscCall(SpikeFree_CUDA(c->low, c->correction, c->seen));
+  if (!c->base.narrow) { /* else they are those of another copy */
+    PetscCall(SpikeFree_CUDA(c->sell.start, c->sell.col, c->sell.val));
+    PetscCall(SpikeFree_CUDA(c->off.row, c->off.at, c->off.aj, c->off.aa, c->off.mask));
+    if (!c->borrowed) PetscCall(SpikeFree_CUDA(c->dia.offset, c->dia.val));
+  }
   PetscCall(PetscFree(*copy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Products in pieces, for those with a step: its sums leave fewer thread blocks resident than a product alone has.
-  *blocks is 0 where there are too few rows for pieces
-*/
-template <int STEP>
-static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
-                                            const SpikeKrylovMultArgs *a, PetscInt *blocks)
-{
-  const SpikeKrylovDia *m = &c->dia;
-
-  PetscFunctionBegin;
-  *blocks = 0;
-  if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
-    int            resident;
-    const PetscInt n    = m->end - m->begin,
-                   rows = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_DIA_MOSTPIECES + SPIKE_KRYLOV_THREADS) /
-                                                      SPIKE_KRYLOV_THREADS * SPIKE_KRYLOV_THREADS);
-
-    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDIAPieces>, &resident));
-    if (m->T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
-      PetscFunctionReturn(PETSC_SUCCESS);
-    *blocks = n / rows + (n % rows ? 1 : 0);
-    PetscCall(SpikeKrylovInsideDispatch(c, SpikeDIAPieces{{*m}, rows}, [&](const auto &pieces) {
-      return SpikeKrylovMultStart<STEP>(h, pieces, a, *blocks);
-    }));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <int STEP>
-static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
-                                          const SpikeKrylovMultArgs *a, PetscInt *blocks)
-{
-  PetscFunctionBegin;
-  if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    PetscCall(SpikeKrylovMultPieces<STEP>(h, c, a, blocks));
-    if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt warps) {
-    return SpikeKrylovInsideDispatch(c, rows, [&](const auto &inside) {
-      return SpikeKrylovMultLaunch<STEP>(h, inside, warps, a, blocks);
-    });
-  }));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <int STEP>
-static PetscErrorCode SpikeKrylovMultCoupled(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
-                                             const SpikeKrylovMultArgs *a)
-{
-  const PetscInt each = 32 / PetscMax(1, c->off.T);
-
-  PetscFunctionBegin;
-  PetscCall(SpikeKrylovMultWaiting<STEP>(h, c, SpikeKrylovOffRows{c->off, NULL, a->y}, (c->off.count + each - 1) / each,
-                                         a, [&](const SpikeKrylovMultArgs *args, PetscInt *blocks) {
-                                           return SpikeKrylovMultForm<STEP>(h, c, args, blocks);
-                                         }));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* With other ranks: the interior while the halo travels, then the ends. The last thread block of both makes the sums */
-template <int STEP>
-static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
-                                          const SpikeKrylovMultArgs *args)
-{
-  const PetscInt      warps = (c->dia.begin + c->dia.n - c->dia.end + 31) / 32;
-  SpikeDIAEnds        ends  = {c->dia, ((const SpikeDIACUDA *)c->loan.dia->data)->table, NULL};
-  SpikeKrylovMultArgs a     = *args;
-  PetscInt            inside, outside;
-
-  PetscFunctionBegin;
-  PetscCall(SpikeKrylovMultForm<STEP>(h, c, NULL, &inside));
-  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDIAEnds>(h, ends, warps, NULL, &outside)));
-  a.total = inside + outside;
-  PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ends.ghost));
-  PetscCall(SpikeKrylovMultForm<STEP>(h, c, &a, &inside));
-  PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
-  a.front = inside;
-  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDIAEnds>(h, ends, warps, &a, &outside)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,12 +93,7 @@ PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *h, const SpikeKry
                                         const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   PetscFunctionBegin;
-  PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
-    constexpr int STEP = decltype(constant)::value;
-
-    if (a && c->coupled) return SpikeKrylovMultCoupled<STEP>(h, c, a);
-    return a && c->loan.begin ? SpikeKrylovMultLoan<STEP>(h, c, a) : SpikeKrylovMultForm<STEP>(h, c, a, blocks);
-  }));
+  PetscCall(SpikeKrylovMultValues<PetscScalar>(h, c, step, a, blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,6 +117,7 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
   PetscCall(PetscLogGpuTimeBegin());
   if (c->stencil) PetscCall(SpikeKrylovStencilMult_CUDA(h, c, step, &a));
   else if (c->loan.block) PetscCall(SpikeKrylovBlocksMult_CUDA(h, c, step, &a));
+  else if (c->base.narrow) PetscCall(SpikeKrylovMultNarrow_CUDA(h, c, step, &a, &blocks));
   else PetscCall(SpikeKrylovMultStep_CUDA(h, c, step, &a, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(

@@ -47,6 +47,64 @@ typedef struct {
   unsigned    *mask;
 } SpikeKrylovOff;
 
+/*
+  The same with values of type V in the places of those of M, which are not read, and c_i of each row i: it goes last
+  into the sum of the row
+*/
+template <typename M, typename V>
+struct SpikeNarrowOf : M {
+  const V           *low;
+  const SpikeSingle *correction;
+};
+
+static inline const PetscScalar *__host__ __device__ SpikeValues(const SpikeKrylovSell &m)
+{
+  return m.val;
+}
+
+static inline const PetscScalar *__host__ __device__ SpikeValues(const SpikeKrylovDia &m)
+{
+  return m.val;
+}
+
+template <typename M, typename V>
+static inline const V *__host__ __device__ SpikeValues(const SpikeNarrowOf<M, V> &m)
+{
+  return m.low;
+}
+
+/* c_i, or nothing: on its way while the row is summed. x_i comes after that: a cache has it, other rows have used it */
+struct SpikeNoCorrection { };
+
+__device__ static __forceinline__ SpikeNoCorrection SpikeCorrection(const SpikeKrylovSell &, PetscInt)
+{
+  return {};
+}
+
+__device__ static __forceinline__ SpikeNoCorrection SpikeCorrection(const SpikeKrylovDia &, PetscInt)
+{
+  return {};
+}
+
+template <typename M, typename V>
+__device__ static __forceinline__ SpikeSingle SpikeCorrection(const SpikeNarrowOf<M, V> &m, PetscInt row)
+{
+  return m.correction[row];
+}
+
+/* The sum of row i with c_i x_i */
+template <typename X>
+__device__ static __forceinline__ PetscScalar SpikeCorrected(SpikeNoCorrection, PetscScalar sum, PetscInt, X &&)
+{
+  return sum;
+}
+
+template <typename X>
+__device__ static __forceinline__ PetscScalar SpikeCorrected(SpikeSingle c, PetscScalar sum, PetscInt row, X &&x)
+{
+  return SpikeFma(PetscScalar(c), x(row, true), sum);
+}
+
 typedef struct {
   SpikeKrylovCopy base;
   PetscInt        nz;
@@ -59,6 +117,11 @@ typedef struct {
   SpikeKrylovLoan loan;
 
   const SpikeStencil *stencil; /* that is lent, or NULL */
+
+  /* narrow: values of the type of base.precision, c of each row, and room for what is seen of values; else NULL */
+  void        *low;
+  SpikeSingle *correction;
+  int         *seen; /* [2] */
 } SpikeKrylovCopyCUDA;
 
 /*
@@ -140,11 +203,11 @@ struct SpikeKrylovNothing {
   which rows depends on `threads` alone. Reads each place of the copy once, (8 + 4) bytes in slices and 8 by diagonals
   in double precision, and x as often as the caches lose it.
 */
-template <int T>
+template <int T, class M = SpikeKrylovSell>
 struct SpikeSellRows {
   static constexpr int LANES = T;
 
-  SpikeKrylovSell m;
+  M m;
 
   struct Shared { };
 
@@ -159,10 +222,16 @@ struct SpikeSellRows {
     for (PetscInt s = number / 32; s < m.slices; s += threads / 32) {
       const PetscInt64     begin = m.start[s], end = m.start[s + 1];
       const PetscInt       row = s * rows + lane / T;
+      const auto          *val = SpikeValues(m);
       PetscScalar          sum = 0.0;
       decltype(fetch(row)) fetched;
 
-      if (lane % T == 0 && row < m.n) fetched = fetch(row);
+      decltype(SpikeCorrection(m, row)) correction;
+
+      if (lane % T == 0 && row < m.n) {
+        fetched    = fetch(row);
+        correction = SpikeCorrection(m, row);
+      }
 
       for (PetscInt64 c = begin; c < end; c += SPIKE_MULT_BATCH) {
         PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
@@ -170,21 +239,81 @@ struct SpikeSellRows {
 
         SpikeUnroll(u, SPIKE_MULT_BATCH) col[u] = c + u < end ? m.col[32 * (c + u) + lane] : 0;
         SpikeUnroll(u, SPIKE_MULT_BATCH) {
-          a[u] = c + u < end ? m.val[32 * (c + u) + lane] : PetscScalar(0.0);
+          a[u] = c + u < end ? SpikeLoad(val + 32 * (c + u) + lane) : PetscScalar(0.0);
           b[u] = x(col[u], c + u < end);
         }
         SpikeUnroll(u, SPIKE_MULT_BATCH) sum = SpikeFma(a[u], b[u], sum);
       }
 #pragma unroll
       for (int t = T / 2; t; t /= 2) sum += SpikeShfl(sum, lane ^ t);
-      if (lane % T == 0 && row < m.n) f(row, sum, fetched);
+      if (lane % T == 0 && row < m.n) f(row, SpikeCorrected(correction, sum, row, x), fetched);
     }
   }
 };
 
+template <class M>
+constexpr bool SpikeIsNarrow = false;
+template <class M, typename V>
+constexpr bool SpikeIsNarrow<SpikeNarrowOf<M, V>> = true;
+
+/* The same of rows, of which some have no such m */
+template <class ROWS, class = void>
+constexpr bool SpikeHasNarrow = false;
+template <class ROWS>
+constexpr bool SpikeHasNarrow<ROWS, std::enable_if_t<SpikeIsNarrow<decltype(ROWS::m)>>> = true;
+
+/* A value that nobody reads again before caches lose it */
+template <typename V>
+__device__ static __forceinline__ V SpikeLoadOnce(const V *p)
+{
+  V v;
+
+  SpikeLoadStream<V, 1>(p, &v);
+  return v;
+}
+
+/*
+  Narrow values that are on their way at once: two batches, each a register. A value of 2 bytes in place of 8 takes as
+  long to come, so that more of them have to come at once
+*/
+#define SPIKE_NARROW_AHEAD (2 * SPIKE_MULT_BATCH)
+
+/*
+  The sum of a row over all diagonals, in their order, values AHEAD before the entries of x. Places of columns outside
+  of A are read: they hold zeros, or at least numbers, and x is 0 there
+*/
+template <int AHEAD, typename V, typename X>
+__device__ static __forceinline__ PetscScalar SpikeNarrowSum(const V *val, PetscInt64 ld, PetscInt n, int count,
+                                                             const PetscInt *offset, PetscInt row, X &&x)
+{
+  PetscScalar sum = 0.0;
+
+  for (int d = 0; d < count; d += AHEAD) {
+    V a[AHEAD];
+
+    SpikeUnroll(u, AHEAD)
+      if (d + u < count) a[u] = SpikeLoadOnce(val + (d + u) * ld);
+    SpikeUnroll(w, AHEAD / SPIKE_MULT_BATCH) {
+      PetscScalar b[SPIKE_MULT_BATCH];
+
+      SpikeUnroll(u, SPIKE_MULT_BATCH) {
+        const int      k      = d + w * SPIKE_MULT_BATCH + u;
+        const PetscInt j      = k < count ? row + offset[k] : -1;
+        const bool     inside = j >= 0 && j < n;
+
+        b[u] = x(j, inside);
+      }
+      SpikeUnroll(u, SPIKE_MULT_BATCH)
+        if (d + w * SPIKE_MULT_BATCH + u < count) sum = SpikeFma(SpikeLoad(&a[w * SPIKE_MULT_BATCH + u]), b[u], sum);
+    }
+  }
+  return sum;
+}
+
 /* Offsets in shared memory, for those that sum rows by them */
+template <class M>
 struct SpikeDIATabled {
-  SpikeKrylovDia m;
+  M m;
 
   struct Shared {
     PetscInt offset[SPIKE_DIA_MOST];
@@ -195,12 +324,24 @@ struct SpikeDIATabled {
     for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
     __syncthreads();
   }
+
+  /* Of a narrow copy: the sum of a row, whose values begin at val */
+  template <typename V, typename X>
+  __device__ __forceinline__ PetscScalar row(const Shared &shared, const V *val, PetscInt row, X &&x) const
+  {
+    if (m.count > SPIKE_MULT_BATCH)
+      return SpikeNarrowSum<SPIKE_NARROW_AHEAD>(val, m.ld, m.n, m.count, shared.offset, row, x);
+    return SpikeNarrowSum<SPIKE_MULT_BATCH>(val, m.ld, m.n, m.count, shared.offset, row, x);
+  }
 };
 
 /* T lanes a row: lane t has the diagonals t, t + T, ... Rounds are those of whole warps, which meet in the shuffles */
-template <int T>
-struct SpikeDIARows : SpikeDIATabled {
+template <int T, class M = SpikeKrylovDia>
+struct SpikeDIARows : SpikeDIATabled<M> {
   static constexpr int LANES = T;
+
+  using typename SpikeDIATabled<M>::Shared;
+  using SpikeDIATabled<M>::m;
 
   template <typename X, typename G, typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
@@ -211,23 +352,30 @@ struct SpikeDIARows : SpikeDIATabled {
     for (PetscInt first = m.begin + number / 32 * (32 / T); first < m.end; first += per) {
       const int            lane = threadIdx.x % 32, t = lane % T;
       const PetscInt       row = first + lane / T;
-      const PetscScalar   *val = m.val + row;
+      const auto          *val = SpikeValues(m) + row;
       PetscScalar          sum = 0.0;
       decltype(fetch(row)) fetched;
 
-      if (t == 0 && row < m.end) fetched = fetch(row);
-      if (row < m.end) {
+      decltype(SpikeCorrection(m, row)) correction;
+
+      if (t == 0 && row < m.end) {
+        fetched    = fetch(row);
+        correction = SpikeCorrection(m, row);
+      }
+      if constexpr (SpikeIsNarrow<M> && T == 1) {
+        if (row < m.end) sum = this->row(shared, val, row, x);
+      } else if (row < m.end) {
         sum = SpikeDIASum<T>(t, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
           const PetscInt j      = there ? row + shared.offset[d] : -1;
           const bool     inside = j >= 0 && j < m.n;
 
-          *a = inside ? val[d * m.ld] : PetscScalar(0.0);
+          *a = inside ? SpikeLoad(val + d * m.ld) : PetscScalar(0.0);
           *b = x(j, inside);
         });
       }
 #pragma unroll
       for (int k = T / 2; k; k /= 2) sum += SpikeShfl(sum, lane ^ k);
-      if (t == 0 && row < m.end) f(row, sum, fetched);
+      if (t == 0 && row < m.end) f(row, SpikeCorrected(correction, sum, row, x), fetched);
     }
   }
 };
@@ -236,8 +384,12 @@ struct SpikeDIARows : SpikeDIATabled {
   A piece of `rows` neighbouring rows for each thread block: of a matrix that no cache holds, places then lie in few
   pages of memory at a time, and x of a row serves those beside it on the same multiprocessor (gbcg-cuda.txt)
 */
-struct SpikeDIAPieces : SpikeDIATabled {
+template <class M = SpikeKrylovDia>
+struct SpikeDIAPieces : SpikeDIATabled<M> {
   static constexpr int LANES = 1;
+
+  using typename SpikeDIATabled<M>::Shared;
+  using SpikeDIATabled<M>::m;
 
   PetscInt rows;
 
@@ -248,20 +400,22 @@ struct SpikeDIAPieces : SpikeDIATabled {
     const PetscInt   count = (PetscInt)PetscMin((PetscInt64)rows, m.end - from);
 
     for (PetscInt k = number % SPIKE_KRYLOV_THREADS; k < count; k += SPIKE_KRYLOV_THREADS) {
-      const PetscInt     row     = (PetscInt)from + k;
-      const PetscScalar *val     = m.val + row;
-      const auto         fetched = fetch(row);
-      const PetscScalar  sum     = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
-                                             [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
-                                               const PetscInt j      = there ? row + shared.offset[d] : -1;
-                                               const bool     inside = j >= 0 && j < m.n;
+      const PetscInt row        = (PetscInt)from + k;
+      const auto    *val        = SpikeValues(m) + row;
+      const auto     fetched    = fetch(row);
+      const auto     correction = SpikeCorrection(m, row);
+      PetscScalar    sum        = 0.0;
 
-                                               if (inside) SpikeLoadStream<PetscScalar, 1>(val + d * m.ld, a);
-                                               else *a = 0.0;
-                                               *b = x(j, inside);
-                                             });
+      if constexpr (SpikeIsNarrow<M>) sum = this->row(shared, val, row, x);
+      else
+        sum = SpikeDIASum<1>(0, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+          const PetscInt j      = there ? row + shared.offset[d] : -1;
+          const bool     inside = j >= 0 && j < m.n;
 
-      f(row, sum, fetched);
+          *a = inside ? SpikeLoadOnce(val + d * m.ld) : PetscScalar(0.0);
+          *b = x(j, inside);
+        });
+      f(row, SpikeCorrected(correction, sum, row, x), fetched);
     }
   }
 };
@@ -269,10 +423,11 @@ struct SpikeDIAPieces : SpikeDIATabled {
 /*
   Rows before `begin` and from `end` on, whose columns other ranks may have; x(j, inside) is for those of this rank
 */
+template <class M = SpikeKrylovDia>
 struct SpikeDIAEnds {
   static constexpr int LANES = 1;
 
-  SpikeKrylovDia       m;
+  M                    m;
   const SpikeDIATable *table;
   const PetscScalar   *ghost;
 
@@ -284,24 +439,27 @@ struct SpikeDIAEnds {
   __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&x, G &&fetch, F &&f) const
   {
     for (PetscInt k = number; k < m.begin + m.n - m.end; k += threads) {
-      const PetscInt    row     = k < m.begin ? k : m.end + k - m.begin;
-      const auto        fetched = fetch(row);
-      const PetscScalar sum     = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
+      const PetscInt    row        = k < m.begin ? k : m.end + k - m.begin;
+      const auto        fetched    = fetch(row);
+      const auto        correction = SpikeCorrection(m, row);
+      const PetscScalar sum        = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
                                              [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
                                                *a = *b = 0.0;
                                                if (there) {
                                                  const SpikeDIATable t = table[d];
 
                                                  if (row >= t.first && row < t.last) {
-                                                   *a = m.val[d * m.ld + row];
+                                                   const PetscInt j = row + t.offset;
+
+                                                   *a = SpikeLoad(SpikeValues(m) + d * m.ld + row);
                                                    *b = row >= t.own && row < t.upper
-                                                            ? x(row + t.offset, true)
-                                                            : ghost[row + t.offset + (row < t.own ? t.below : t.above)];
+                                                               ? x(j, true)
+                                                               : ghost[j + (row < t.own ? t.below : t.above)];
                                                  }
                                                }
                                              });
 
-      f(row, sum, fetched);
+      f(row, SpikeCorrected(correction, sum, row, x), fetched);
     }
   }
 };
@@ -360,34 +518,62 @@ struct SpikeKrylovEntries {
   }
 };
 
-/* launch(rows) with these rows, or those of them that do not wait for columns of other ranks */
+/*
+  launch(rows) with these rows, or those of them that do not wait for columns of other ranks: none of a narrow copy does
+*/
 template <class ROWS, typename L>
 static PetscErrorCode SpikeKrylovInsideDispatch(const SpikeKrylovCopyCUDA *c, const ROWS &rows, L &&launch)
 {
   PetscFunctionBegin;
-  if (c->off.count) PetscCall(launch(SpikeKrylovInside<ROWS>{rows, c->off.mask}));
-  else PetscCall(launch(rows));
+  if constexpr (!SpikeHasNarrow<ROWS>) {
+    if (c->off.count) {
+      PetscCall(launch(SpikeKrylovInside<ROWS>{rows, c->off.mask}));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCall(launch(rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A copy by diagonals, or in slices, with values of type V */
+template <typename V>
+static inline auto SpikeDIAOf(const SpikeKrylovCopyCUDA *c)
+{
+  if constexpr (std::is_same_v<V, PetscScalar>) return c->dia;
+  else return SpikeNarrowOf<SpikeKrylovDia, V>{c->dia, (const V *)c->low, c->correction};
+}
+
+template <typename V>
+static inline auto SpikeSellOf(const SpikeKrylovCopyCUDA *c)
+{
+  if constexpr (std::is_same_v<V, PetscScalar>) return c->sell;
+  else return SpikeNarrowOf<SpikeKrylovSell, V>{c->sell, (const V *)c->low, c->correction};
+}
+
 /* launch(rows, warps) with the loop over the rows of a copy, and how many warps that makes busy */
-template <typename L>
+template <typename V = PetscScalar, typename L>
 static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&launch)
 {
+  using Dia            = decltype(SpikeDIAOf<V>(c));
+  using Sell           = decltype(SpikeSellOf<V>(c));
   const PetscInt warps = (c->dia.end - c->dia.begin + 32 / PetscMax(1, c->dia.T) - 1) / (32 / PetscMax(1, c->dia.T));
 
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    if (c->dia.T == 4) PetscCall(launch(SpikeDIARows<4>{{c->dia}}, warps));
-    else PetscCall(launch(SpikeDIARows<1>{{c->dia}}, warps));
-  } else if (c->sell.T == 4) PetscCall(launch(SpikeSellRows<4>{c->sell}, c->sell.slices));
-  else PetscCall(launch(SpikeSellRows<1>{c->sell}, c->sell.slices));
+    if (c->dia.T == 4) PetscCall(launch(SpikeDIARows<4, Dia>{{SpikeDIAOf<V>(c)}}, warps));
+    else PetscCall(launch(SpikeDIARows<1, Dia>{{SpikeDIAOf<V>(c)}}, warps));
+  } else if (c->sell.T == 4) PetscCall(launch(SpikeSellRows<4, Sell>{SpikeSellOf<V>(c)}, c->sell.slices));
+  else PetscCall(launch(SpikeSellRows<1, Sell>{SpikeSellOf<V>(c)}, c->sell.slices));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* mult.cu: a product with this step in its epilogue, or without arguments only the blocks of its kernel */
 PETSC_INTERN PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
                                                      SpikeKrylovStep, const SpikeKrylovMultArgs *, PetscInt *);
+
+/* mult_narrow.cu: the same of narrow copies */
+PETSC_INTERN PetscErrorCode SpikeKrylovMultNarrow_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                       SpikeKrylovStep, const SpikeKrylovMultArgs *, PetscInt *);
 
 /*
   off.cu: row, at and mask of n rows of bs rows each, whose entries end where ai says; NULL: there are none. *made is

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* mult_kernel.cuh: the kernel of products with a step in the epilogue, for any rows, and its launches */
+/* mult_kernel.cuh: the kernel of products with a step in the epilogue, for any rows and values, and its launches */
 #pragma once
 
 #include "mult.cuh"
+
+/* rows of a block, at least, where each has a piece; 1024 are as fast with 27 diagonals, slower with 7 */
+#define SPIKE_DIA_PIECE 4096
+/* times that pieces fill the device, at least: the last one ends ragged                              */
+#define SPIKE_DIA_WAVES 8
+
+/* Thread blocks of a multiprocessor, with a step: what the registers of its sums, and of values ahead, leave */
+template <class ROWS>
+constexpr int SpikeMultResident = SpikeHasNarrow<ROWS> ? 3 : 4;
 
 /*
   y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of
   the step is y. Deterministic. Rows that wait for columns of other ranks keep their sums in y for the next kernel
 */
 template <int STEP, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS,
+                                  ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : SpikeMultResident<ROWS>)
   SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x,
                         PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned front,
                         unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
@@ -96,5 +106,102 @@ static PetscErrorCode SpikeKrylovMultWaiting(const SpikeKrylovCUDA *h, const Spi
   if (!c->off.count) PetscFunctionReturn(PETSC_SUCCESS);
   a.front = front;
   PetscCall(SpikeKrylovMultLaunch<STEP>(h, waiting, warps, &a, &behind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Products in pieces, for those with a step: its sums leave fewer thread blocks resident than a product alone has.
+  *blocks is 0 where there are too few rows for pieces
+*/
+template <int STEP, class M>
+static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const M &m,
+                                            const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  *blocks = 0;
+  if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
+    int            resident;
+    const PetscInt n    = m.end - m.begin,
+                   rows = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_DIA_MOSTPIECES + SPIKE_KRYLOV_THREADS) /
+                                                      SPIKE_KRYLOV_THREADS * SPIKE_KRYLOV_THREADS);
+
+    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDIAPieces<M>>, &resident));
+    if (m.T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
+      PetscFunctionReturn(PETSC_SUCCESS);
+    *blocks = n / rows + (n % rows ? 1 : 0);
+    PetscCall(SpikeKrylovInsideDispatch(c, SpikeDIAPieces<M>{{m}, rows}, [&](const auto &pieces) {
+      return SpikeKrylovMultStart<STEP>(h, pieces, a, *blocks);
+    }));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename V, int STEP>
+static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                          const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  if (c->base.form == KSP_FUSED_SPMV_DIA) {
+    PetscCall(SpikeKrylovMultPieces<STEP>(h, c, SpikeDIAOf<V>(c), a, blocks));
+    if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(SpikeKrylovRowsDispatch<V>(c, [&](const auto &rows, PetscInt warps) {
+    return SpikeKrylovInsideDispatch(c, rows, [&](const auto &inside) {
+      return SpikeKrylovMultLaunch<STEP>(h, inside, warps, a, blocks);
+    });
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With other ranks: the interior while the halo travels, then the ends. The last thread block of both makes the sums */
+template <typename V, int STEP>
+static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                          const SpikeKrylovMultArgs *args)
+{
+  using Ends                = SpikeDIAEnds<decltype(SpikeDIAOf<V>(c))>;
+  const PetscInt      warps = (c->dia.begin + c->dia.n - c->dia.end + 31) / 32;
+  Ends                ends  = {SpikeDIAOf<V>(c), ((const SpikeDIACUDA *)c->loan.dia->data)->table, NULL};
+  SpikeKrylovMultArgs a     = *args;
+  PetscInt            inside, outside;
+
+  PetscFunctionBegin;
+  PetscCall((SpikeKrylovMultForm<V, STEP>(h, c, NULL, &inside)));
+  PetscCall((SpikeKrylovMultLaunch<STEP, Ends>(h, ends, warps, NULL, &outside)));
+  a.total = inside + outside;
+  PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ends.ghost));
+  PetscCall((SpikeKrylovMultForm<V, STEP>(h, c, &a, &inside)));
+  PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
+  a.front = inside;
+  PetscCall((SpikeKrylovMultLaunch<STEP, Ends>(h, ends, warps, &a, &outside)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int STEP>
+static PetscErrorCode SpikeKrylovMultCoupled(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                             const SpikeKrylovMultArgs *a)
+{
+  const PetscInt each = 32 / PetscMax(1, c->off.T);
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovMultWaiting<STEP>(h, c, SpikeKrylovOffRows{c->off, NULL, a->y}, (c->off.count + each - 1) / each,
+                                         a, [&](const SpikeKrylovMultArgs *args, PetscInt *blocks) {
+                                           return SpikeKrylovMultForm<PetscScalar, STEP>(h, c, args, blocks);
+                                         }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SpikeKrylovMultStep_CUDA() of a copy with values of type V */
+template <typename V>
+static PetscErrorCode SpikeKrylovMultValues(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                            SpikeKrylovStep step, const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
+    constexpr int STEP = decltype(constant)::value;
+
+    if constexpr (std::is_same_v<V, PetscScalar>)
+      if (a && c->coupled) return SpikeKrylovMultCoupled<STEP>(h, c, a);
+    return a && c->loan.begin ? SpikeKrylovMultLoan<V, STEP>(h, c, a) : SpikeKrylovMultForm<V, STEP>(h, c, a, blocks);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

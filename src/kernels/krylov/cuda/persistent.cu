@@ -477,7 +477,7 @@ PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const S
   *launched = 0;
   its       = PetscMin(its, SPIKE_KRYLOV_POSTS - 2);
   bytes += (PetscLogDouble)sizeof(PetscScalar) * i->n * (nvectors + (i->diagonal ? 1 : 0));
-  if (!h->gpu->cooperative || c->stencil || c->loan.block ||
+  if (!h->gpu->cooperative || c->stencil || c->loan.block || c->base.narrow ||
       (!i->always && bytes > SPIKE_PERSISTENT_CACHE * h->gpu->cache))
     PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 1; k < nvectors; k++)

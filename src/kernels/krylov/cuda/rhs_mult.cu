@@ -43,7 +43,7 @@ struct SpikeRhsSell {
 
 /* By diagonals, a thread a row */
 template <int NC>
-struct SpikeRhsDia : SpikeDIATabled {
+struct SpikeRhsDia : SpikeDIATabled<SpikeKrylovDia> {
   template <typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads,
                                        const PetscScalar *const x[], F &&f) const

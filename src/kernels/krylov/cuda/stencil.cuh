@@ -23,3 +23,8 @@ template <unsigned MASK>
 constexpr bool SpikeIsStencil<SpikeStencilTiles<MASK>> = true;
 template <bool SINGLE>
 constexpr bool SpikeIsStencil<SpikeStencilRows<SINGLE>> = true;
+
+/* basis_mult_narrow.cu: with 1, 2, 4 or 8 vectors */
+PETSC_INTERN PetscErrorCode SpikeBasisMultNarrow_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                      const PetscScalar *, const SpikeKrylovBasis *,
+                                                      const SpikeBasisEnd &);

@@ -4,6 +4,7 @@
 
 #include "kernels/block/host/host.h"
 #include "kernels/dia/dia.h"
+#include "kernels/common/host/factors.h"
 #include "kernels/krylov/krylov.h"
 
 #define SPIKE_MULT_ROWS 512 /* of a product before the step takes them: still in cache; a multiple of SPIKE_DIA_ROWS */
@@ -23,12 +24,17 @@ typedef struct {
 
   SpikeKrylovOffHost  off;     /* beside mine */
   const SpikeStencil *stencil; /* or NULL */
+
+  /* narrow: the values in the places of loan.dia, and c of each row; else NULL */
+  void        *val;
+  SpikeSingle *correction;
 } SpikeKrylovCopyHost;
 
 typedef struct {
-  const SpikeKrylovLoop      *step;
-  const SpikeKrylovBasisLoop *basisstep;
-  const SpikeDIALoops        *dia;
+  const SpikeKrylovLoop       *step;
+  const SpikeKrylovBasisLoop  *basisstep;
+  const SpikeKrylovNarrowLoop *narrow;
+  const SpikeDIALoops         *dia;
 } SpikeKrylovLoops;
 
 /* krylov.c */
@@ -63,3 +69,7 @@ PETSC_INTERN PetscErrorCode SpikeKrylovRecouple_Host(SpikeKrylov *, const SpikeK
 PETSC_INTERN PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *,
                                                  const PetscScalar *, PetscScalar *, PetscScalar *const[]);
+
+/* narrow.c */
+PETSC_INTERN PetscErrorCode SpikeKrylovNarrow_Host(SpikeKrylov *, const void *, PetscSpikePrecision, PetscBool,
+                                                   void **);

@@ -10,7 +10,7 @@ const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_
 SpikeKrylovLoops SpikeKrylovLoopsGet(void)
 {
   const SpikeKrylovLoops loops = {SpikeISAOf(SpikeKrylovLoops), SpikeISAOf(SpikeKrylovBasisLoops),
-                                  SpikeISAOf(&SpikeDIALoops)};
+                                  SpikeISAOf(SpikeKrylovNarrowLoops), SpikeISAOf(&SpikeDIALoops)};
 
   return loops;
 }
@@ -85,6 +85,12 @@ static PetscErrorCode SpikeKrylovPush_Host(SpikeKrylov *s, PetscBool testonly)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SpikeKrylovResume_Host(SpikeKrylov *s)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SpikeKrylovStep_Host(SpikeKrylov *s, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[])
 {
   const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
@@ -117,6 +123,8 @@ const SpikeKrylovKernels SpikeKrylovKernels_Host = {
   .refill        = SpikeKrylovRefill_Host,
   .couple        = SpikeKrylovCouple_Host,
   .recouple      = SpikeKrylovRecouple_Host,
+  .narrow        = SpikeKrylovNarrow_Host,
+  .resume        = SpikeKrylovResume_Host,
   .destroycopy   = SpikeKrylovDestroyCopy_Host,
   .mult          = SpikeKrylovMult_Host,
   .maxcolumns    = PETSC_INT_MAX,

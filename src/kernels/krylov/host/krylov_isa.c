@@ -4,6 +4,8 @@
   file once for each
 */
 #include "kernels/krylov/krylov.h"
+#include "kernels/common/host/factors.h"
 #include "kernels/common/host/lanes.h"
 #include "template.h"
 #include "basis.h"
+#include "narrow.h"

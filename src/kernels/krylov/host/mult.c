@@ -7,7 +7,8 @@
 
 static SpikeKrylovCopy SpikeKrylovCopyBase(PetscInt count, PetscInt n)
 {
-  const SpikeKrylovCopy base = {KSP_FUSED_SPMV_DIA, (PetscInt64)count * n * (PetscInt64)sizeof(PetscScalar)};
+  const SpikeKrylovCopy base = {KSP_FUSED_SPMV_DIA, (PetscInt64)count * n * (PetscInt64)sizeof(PetscScalar),
+                                PETSC_FALSE, PETSC_FALSE, PETSC_SPIKE_PRECISION_DOUBLE};
 
   return base;
 }
@@ -117,6 +118,8 @@ PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *s, void **copy)
   PetscCall(PetscFree(c->off.at));
   PetscCall(PetscFree(c->off.aj));
   PetscCall(PetscFree(c->off.aa));
+  PetscCall(PetscFree(c->val));
+  PetscCall(PetscFree(c->correction));
   PetscCall(PetscFree(*copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -144,15 +147,17 @@ void SpikeKrylovMultStep_Host(const SpikeKrylovLoops *loops, const SpikeKrylovFa
   Rows begin to end - 1: SPIKE_MULT_ROWS at a time, so that the step finds them, and their rows of x, in cache. Sums are
   those of the groups, in their order
 */
-static void SpikeKrylovMultRows(SpikeKrylov *s, const SpikeDIA *dia, SpikeKrylovStep step, PetscInt begin, PetscInt end,
-                                const PetscScalar *scale, const PetscScalar *x, const PetscScalar *ghost,
+static void SpikeKrylovMultRows(SpikeKrylov *s, const SpikeKrylovCopyHost *c, SpikeKrylovStep step, PetscInt begin,
+                                PetscInt end, const PetscScalar *scale, const PetscScalar *x, const PetscScalar *ghost,
                                 PetscScalar *y, PetscScalar *const v[])
 {
-  const SpikeKrylovLoops loops = SpikeKrylovLoopsGet();
+  const SpikeKrylovLoops      loops  = SpikeKrylovLoopsGet();
+  const SpikeKrylovNarrowLoop narrow = loops.narrow[c->base.precision == PETSC_SPIKE_PRECISION_BF16 ? 1 : 0];
 
   for (PetscInt i = begin, rows; i < end; i += rows) {
     rows = PetscMin((PetscInt)SPIKE_MULT_ROWS, end - i);
-    (*loops.dia->mult)(dia, i, i + rows, x, ghost, NULL, y);
+    if (c->val) (*narrow)(c->loan.dia, c->val, c->correction, i, i + rows, x, ghost, y);
+    else (*loops.dia->mult)(c->loan.dia, i, i + rows, x, ghost, NULL, y);
     SpikeKrylovMultStep_Host(&loops, &s->scalars->f, step, i, rows, scale, y, v, s->local);
   }
 }
@@ -271,10 +276,10 @@ PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *s, const void *copy, SpikeKrylo
   else if (c->off.there) PetscCall(SpikeKrylovMultCoupled(s, c, step, scale, x, y, v));
   else {
     if (c->loan.begin) PetscCall((*c->loan.begin)(c->loan.owner, NULL, x, &ghost));
-    SpikeKrylovMultRows(s, dia, step, dia->ibegin, dia->iend, scale, x, NULL, y, v);
+    SpikeKrylovMultRows(s, c, step, dia->ibegin, dia->iend, scale, x, NULL, y, v);
     if (c->loan.end) PetscCall((*c->loan.end)(c->loan.owner, NULL, x));
-    SpikeKrylovMultRows(s, dia, step, 0, dia->ibegin, scale, x, ghost, y, v);
-    SpikeKrylovMultRows(s, dia, step, dia->iend, dia->n, scale, x, ghost, y, v);
+    SpikeKrylovMultRows(s, c, step, 0, dia->ibegin, scale, x, ghost, y, v);
+    SpikeKrylovMultRows(s, c, step, dia->iend, dia->n, scale, x, ghost, y, v);
   }
   PetscCall(PetscLogFlops(2.0 * c->loan.nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n));
   PetscFunctionReturn(PETSC_SUCCESS);

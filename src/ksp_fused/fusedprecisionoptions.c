@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fusedprecisionoptions.c: option, setter and getter, and view of products in a lower precision */
+#include "fusedprecisionoptions.h"
+
+const char *const KSPFusedPrecisions[] =
+  {"DOUBLE", "SINGLE", "BF16", "AUTO", "KSPFusedPrecision", "KSP_FUSED_PRECISION_", NULL};
+
+/*@
+  KSPFusedSetPrecision - Precision of the values of the matrix in the products of the iterations
+
+  Logically Collective
+
+  Input Parameters:
++ ksp       - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
+- precision - `KSP_FUSED_PRECISION_DOUBLE` (default), `KSP_FUSED_PRECISION_SINGLE`, `KSP_FUSED_PRECISION_BF16` or
+              `KSP_FUSED_PRECISION_AUTO`
+
+  Options Database Key:
+. -ksp_fused_precision (double|single|bf16|auto) - the precision
+
+  Level: intermediate
+
+  Notes:
+  Where products wait for the values of the matrix, as with large grids, fewer bytes are less time. Vectors, inner
+  products and the arithmetic stay in `PetscScalar`, and so does the solution: the true residual, by `MatMult()` with
+  the caller's matrix, replaces that of the iterations whenever its norm has fallen by a factor of ten, without a new
+  start, and at the end it has to be below the tolerance itself. So the solution is as good as without; the iterations
+  are a few more.
+
+  It takes a copy of the matrix by the backend, or a `MATDIA` (`KSPFusedSetSpMVType()`), of which a second copy is made,
+  with 1/2 or 1/4 of the bytes and 4 more a row. Elsewhere the solve has `PetscScalar`, and -info says why: with shells
+  and other matrices that have no copy, with `MATGRIDSTENCIL` and `MATBAIJCUDA`, with `MATAIJ` on several ranks,
+  transposed, in `KSPMatSolve()` with several columns, for values beyond 1e-30 to 1e37, and where `PetscScalar` has no
+  more digits than that. Reductions are plain then, and no kernel makes many iterations (`KSPFusedSetPersistent()`). The
+  norms of `KSPCGFUSED` are best those of $b - A x$; with others a claim that is refuted leads to a new start.
+
+  Rounding leaves the sums of the rows of the matrix as they are, by a number of four bytes for each row. That keeps
+  operators of diffusion what they are, whatever their condition. Where the iterations stagnate, break down, or find the
+  matrix indefinite, the method goes on by itself from the true residual with `PetscScalar`: `KSPView()`, -info and
+  `KSPFusedInfo` say so, and solves with the same values of the matrix do not try it again.
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetPrecision()`, `KSPFusedPrecision`, `KSPFusedGetInfo()`,
+`PCSpikeSetPrecision()`
+@*/
+PetscErrorCode KSPFusedSetPrecision(KSP ksp, KSPFusedPrecision precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, precision, 2);
+  PetscTryMethod(ksp, "KSPFusedSetPrecision_C", (KSP, KSPFusedPrecision), (ksp, precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedSetPrecision_Fused(KSP ksp, KSPFusedPrecision precision)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  PetscCheck(precision >= KSP_FUSED_PRECISION_DOUBLE && precision <= KSP_FUSED_PRECISION_AUTO,
+             PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE, "Unknown precision %d", (int)precision);
+  f->options.precision = precision;
+  f->product.wornmat = f->product.singlemat = 0; /* what has gone wrong may be tried again */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedGetPrecision - What `KSPFusedSetPrecision()` has set
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
+
+  Output Parameter:
+. precision - `KSP_FUSED_PRECISION_DOUBLE` (default), `KSP_FUSED_PRECISION_SINGLE`, `KSP_FUSED_PRECISION_BF16` or
+              `KSP_FUSED_PRECISION_AUTO`
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedSetPrecision()`, `KSPFusedGetInfo()`
+@*/
+PetscErrorCode KSPFusedGetPrecision(KSP ksp, KSPFusedPrecision *precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(precision, 2);
+  PetscUseMethod(ksp, "KSPFusedGetPrecision_C", (KSP, KSPFusedPrecision *), (ksp, precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedGetPrecision_Fused(KSP ksp, KSPFusedPrecision *precision)
+{
+  PetscFunctionBegin;
+  *precision = ((KSPFused *)ksp->data)->options.precision;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPFusedPrecisionSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObject)
+{
+  PetscEnum precision = (PetscEnum)((KSPFused *)ksp->data)->options.precision;
+  PetscBool set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsEnum("-ksp_fused_precision", "Values of the matrix in products", "KSPFusedSetPrecision",
+                             KSPFusedPrecisions, precision, &precision, &set));
+  if (set) PetscCall(KSPFusedSetPrecision(ksp, (KSPFusedPrecision)precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What was asked for, where that is not the default, and what the last solve had */
+PetscErrorCode KSPFusedPrecisionView(KSP ksp, PetscViewer viewer)
+{
+  const KSPFused   *f       = (const KSPFused *)ksp->data;
+  const char *const names[] = {"double", "single", "bf16", "auto"};
+
+  PetscFunctionBegin;
+  if (f->options.precision == KSP_FUSED_PRECISION_DOUBLE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  products with values in precision %s", names[f->options.precision]));
+  if (f->info.backend[0]) {
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+    if (f->info.widened) PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve given up for PetscScalar"));
+    else if (f->info.precision == KSP_FUSED_PRECISION_DOUBLE)
+      PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve PetscScalar"));
+    else
+      PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve %s, residual replaced %" PetscInt_FMT " times",
+                                       names[f->info.precision], f->info.replacements));
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  }
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPFusedPrecisionComposeMethods(KSP ksp, PetscBool compose)
+{
+  PetscObject o = (PetscObject)ksp;
+
+  PetscFunctionBegin;
+#define KSPFusedCompose(name) PetscCall(PetscObjectComposeFunction(o, #name "_C", compose ? name##_Fused : NULL))
+  KSPFusedCompose(KSPFusedSetPrecision);
+  KSPFusedCompose(KSPFusedGetPrecision);
+#undef KSPFusedCompose
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

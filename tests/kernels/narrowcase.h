@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  narrowcase.h: what the product of a narrow copy has to be, for host and device: rounding by arithmetic, not by bits
+*/
+#pragma once
+
+#include "kernels/krylov/krylov.h"
+#include <math.h>
+
+/* v with so many significant bits, to the nearest, ties to even */
+static inline double NarrowBits(double v, int bits)
+{
+  int    e;
+  double m = frexp(v, &e);
+
+  return ldexp(nearbyint(ldexp(m, bits)), e - bits);
+}
+
+/* 8 bits come by way of 24 */
+static inline PetscReal NarrowReal(PetscSpikePrecision precision, PetscReal v)
+{
+  const double single = NarrowBits((double)v, 24);
+
+  return (PetscReal)(precision == PETSC_SPIKE_PRECISION_BF16 ? NarrowBits(single, 8) : single);
+}
+
+static inline PetscScalar NarrowNumber(PetscSpikePrecision precision, PetscScalar v)
+{
+  PetscReal *part = (PetscReal *)&v;
+
+  for (size_t k = 0; k < sizeof(v) / sizeof(*part); k++) part[k] = NarrowReal(precision, part[k]);
+  return v;
+}
+
+/*
+  Row i of y = A~ x. size: the sum of the magnitudes that are added up. slack: what c_i, which has single precision, may
+  be off by, times |x_i|
+*/
+static inline PetscScalar NarrowRow(PetscSpikePrecision precision, PetscInt i, PetscInt begin, PetscInt end,
+                                    const PetscInt aj[], const PetscScalar aa[], const PetscScalar x[], PetscReal *size,
+                                    PetscReal *slack)
+{
+  PetscScalar sum = 0.0, c = 0.0;
+
+  *size = 0.0;
+  for (PetscInt k = begin; k < end; k++) {
+    const PetscScalar a = NarrowNumber(precision, aa[k]);
+
+    c += aa[k] - a;
+    sum += a * x[aj[k]];
+    *size += PetscAbsScalar(a * x[aj[k]]);
+  }
+  *slack = (PetscReal)2.4e-7 * PetscAbsScalar(c) * PetscAbsScalar(x[i]);
+  *size += PetscAbsScalar(c * x[i]);
+  return sum + c * x[i];
+}
+
+/* Whether PetscScalar has digits to lose */
+static inline PetscBool NarrowExists(PetscSpikePrecision precision)
+{
+  return (PetscBool)(precision == PETSC_SPIKE_PRECISION_BF16 || PetscDefined(USE_REAL_DOUBLE));
+}
