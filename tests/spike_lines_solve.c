@@ -363,7 +363,6 @@ int main(int argc, char **argv)
          nsize: {{1 2 3}}
       test:
          suffix: cuda
-         nsize: {{1 2}}
          requires: cuda gpurun
          args: -mat_type aijcusparse -matmatmult_backend_cpu -matptap_backend_cpu
 

@@ -53,14 +53,8 @@ PETSC_INTERN const SpikeLookKernels SpikeLookKernels_Host, SpikeLookKernels_CUDA
 
 PETSC_INTERN const SpikeLookKernels *SpikeLookKernelsFind(PetscMemType);
 
-#if defined(__CUDACC__)
-  #define SPIKE_LOOK_INLINE static inline __host__ __device__
-#else
-  #define SPIKE_LOOK_INLINE static inline
-#endif
-
 /* Steps of half-bandwidths: 0, 1, 2, 3, 4, 6, 8, 12, 16, ... */
-SPIKE_LOOK_INLINE PetscInt SpikeLookStep(int step)
+SPIKE_BOTH_INLINE PetscInt SpikeLookStep(int step)
 {
   PetscInt64 k;
 
@@ -71,7 +65,7 @@ SPIKE_LOOK_INLINE PetscInt SpikeLookStep(int step)
 }
 
 /* The first step that is at least d >= 0 */
-SPIKE_LOOK_INLINE int SpikeLookStepOf(PetscInt d)
+SPIKE_BOTH_INLINE int SpikeLookStepOf(PetscInt d)
 {
   int e = 0;
 
@@ -82,7 +76,7 @@ SPIKE_LOOK_INLINE int SpikeLookStepOf(PetscInt d)
 }
 
 /* The sample that row i is, -1 where it is none */
-SPIKE_LOOK_INLINE PetscInt SpikeLookSampleOf(PetscInt n, PetscInt nsample, PetscInt i)
+SPIKE_BOTH_INLINE PetscInt SpikeLookSampleOf(PetscInt n, PetscInt nsample, PetscInt i)
 {
   const PetscInt64 k = ((PetscInt64)i * nsample + n - 1) / n;
 
@@ -90,7 +84,7 @@ SPIKE_LOOK_INLINE PetscInt SpikeLookSampleOf(PetscInt n, PetscInt nsample, Petsc
 }
 
 /* An entry a at distance d that a sample counts; sum: of the entries below and above the diagonal */
-SPIKE_LOOK_INLINE void SpikeLookAdd(SpikeLookSample *sample, PetscScalar sum[2], PetscInt d, PetscScalar a)
+SPIKE_BOTH_INLINE void SpikeLookAdd(SpikeLookSample *sample, PetscScalar sum[2], PetscInt d, PetscScalar a)
 {
   if (d == 0) sample->diagonal = PetscAbsScalar(a);
   else {
