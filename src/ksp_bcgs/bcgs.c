@@ -92,8 +92,8 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
                                                 `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations,
                                            `KSPFusedSetResidualReplacement()`
-. -ksp_fused_spmv (petsc|auto|sell|dia|stencil) - `MatMult()`, or a copy of the matrix with a product of our own,
-                                           `KSPFusedSetSpMVType()`
+. -ksp_fused_spmv (petsc|auto|sell|dia|stencil|blocks) - `MatMult()`, or a copy of the matrix with a product of our
+                                           own, `KSPFusedSetSpMVType()`
 . -ksp_fused_precision (double|single|bf16|auto) - values of the matrix in products, `KSPFusedSetPrecision()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`
