@@ -267,7 +267,7 @@ static void CheckSamples(const Matrix *A, const SpikeLook *l, const char name[])
         scale[d > 0] += PetscAbsScalar(a);
         sum[d > 0] += a;
       }
-    Check((PetscBool)(sample->diagonal == diagonal), name, "diagonal of a sample");
+    Check(Close(sample->diagonal, diagonal, diagonal), name, "diagonal of a sample");
     for (int side = 0; side < 2; side++) {
       Check(Close(sample->square[side], square[side], square[side]), name, "squares of a sample");
       Check(Close(sample->sum[side], PetscAbsScalar(sum[side]), scale[side]), name, "sum of a sample");
