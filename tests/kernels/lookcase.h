@@ -342,7 +342,7 @@ static PetscErrorCode Look(const Matrix *A, const PetscInt within[2], PetscInt n
 }
 
 /* Steps and samples by themselves */
-static void TestNumbers(void)
+static inline void TestNumbers(void)
 {
   const PetscInt sizes[] = {1, 2, 3, 1000, 1024, 1025, 1000003};
 
