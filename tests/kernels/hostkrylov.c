@@ -14,7 +14,7 @@ static char help[] = "Products of the host backend of the fused Krylov methods a
 static PetscErrorCode ThereAgain(const void *from, size_t bytes, void *there)
 {
   PetscFunctionBegin;
-  memcpy(there, from, bytes);
+  if (bytes) memcpy(there, from, bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -22,14 +22,14 @@ static PetscErrorCode There(const void *from, size_t bytes, void **there)
 {
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(bytes, (char **)there));
-  memcpy(*there, from, bytes);
+  if (bytes) memcpy(*there, from, bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Here(const void *there, size_t bytes, void *to)
 {
   PetscFunctionBegin;
-  memcpy(to, there, bytes);
+  if (bytes) memcpy(to, there, bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

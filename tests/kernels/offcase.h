@@ -38,7 +38,7 @@ static PetscErrorCode OffBegin(void *owner, void *stream, const PetscScalar *x, 
   (void)x;
   h->begun++;
   PetscCall(PetscMalloc1(h->n, &nan));
-  memset((void *)nan, 0xff, (size_t)h->n * sizeof(*nan));
+  if (h->n) memset((void *)nan, 0xff, (size_t)h->n * sizeof(*nan));
   PetscCall(OffWrite(h, nan));
   PetscCall(PetscFree(nan));
   *ghost = h->ghost;
@@ -190,7 +190,7 @@ static PetscErrorCode TestOff(SpikeKrylov *s, PetscInt n, PetscInt ndiags, Petsc
         here[m]  = m == own[k] ? y : v + m * n;
       }
       for (PetscInt run = 0; run < 2; run++) {
-        memset((void *)got, 0xff, (size_t)n * sizeof(*got));
+        if (n) memset((void *)got, 0xff, (size_t)n * sizeof(*got));
         if (n) PetscCall(ThereAgain(got, (size_t)n * sizeof(*got), dy));
         PetscCall((*s->k->mult)(s, copy, steps[k], scale ? dv + 4 * n : NULL, dv + (x - v), dy, there));
         if (info) PetscCall((*s->k->sums)(s, steps[k]));
@@ -360,7 +360,7 @@ static PetscErrorCode TestLentBlocks(SpikeKrylov *s, PetscInt bs, PetscInt mb, P
       here[m]  = m == own[k] ? y : v + m * n;
     }
     for (PetscInt run = 0; run < 2; run++) {
-      memset((void *)got, 0xff, (size_t)n * sizeof(*got));
+      if (n) memset((void *)got, 0xff, (size_t)n * sizeof(*got));
       if (n) PetscCall(ThereAgain(got, (size_t)n * sizeof(*got), dy));
       PetscCall((*s->k->mult)(s, copy, steps[k], scale ? dv + 4 * n : NULL, dv + (x - v), dy, there));
       if (info) PetscCall((*s->k->sums)(s, steps[k]));
