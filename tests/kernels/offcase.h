@@ -78,6 +78,50 @@ static PetscInt OffRow(PetscInt k, PetscInt n, PetscInt nghost, PetscInt ndiags,
 }
 
 /*
+  A product with a step beside y, twice with the same sums. v: vectors of the step here, dv: there, of which `own` is
+  the product; x at dv + at. size: sums of magnitudes of the rows, at most `most`; an error may be units of rounding of
+  it
+*/
+static PetscErrorCode OffBeside(SpikeKrylov *s, const void *copy, SpikeKrylovStep step, PetscInt own, PetscInt n,
+                                const PetscScalar *scale, ptrdiff_t at, PetscScalar *v, PetscScalar *dv, PetscScalar *y,
+                                PetscScalar *dy, PetscScalar *got, const PetscReal size[], PetscReal most,
+                                PetscInt units, const char where[])
+{
+  const SpikeKrylovStepInfo *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
+  PetscScalar *there[SPIKE_KRYLOV_MAXVECTORS], *here[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS] = {0.0},
+                                                                               first[SPIKE_KRYLOV_MAXDOTS];
+  PetscBool good = PETSC_TRUE, same = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  for (PetscInt m = 0; info && m < info->nvectors; m++) {
+    there[m] = m == own ? dy : dv + m * n;
+    here[m]  = m == own ? y : v + m * n;
+  }
+  for (PetscInt run = 0; run < 2; run++) {
+    if (n) memset((void *)got, 0xff, (size_t)n * sizeof(*got));
+    if (n) PetscCall(ThereAgain(got, (size_t)n * sizeof(*got), dy));
+    PetscCall((*s->k->mult)(s, copy, step, scale, dv + at, dy, there));
+    if (info) PetscCall((*s->k->sums)(s, step));
+    PetscCall(Here(dy, (size_t)n * sizeof(*got), got));
+    for (PetscInt i = 0; i < n; i++)
+      good = (PetscBool)(good && PetscAbsScalar(got[i] - y[i]) <= units * PETSC_MACHINE_EPSILON * size[i]);
+    for (PetscInt m = 0; info && m < info->ndots; m++) {
+      same     = (PetscBool)(same && (!run || first[m] == s->local[m]));
+      first[m] = s->local[m];
+    }
+  }
+  OffCheck(good, where, info ? info->name : "product");
+  if (!info) PetscFunctionReturn(PETSC_SUCCESS);
+  OffCheck(same, where, "a sum differs in a second run");
+  if (n) (*SpikeKrylovLoops_base[step])(n, &s->scalars->f, here, sums);
+  for (PetscInt m = 0; m < info->ndots; m++)
+    OffCheck((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <=
+                         4 * PETSC_MACHINE_EPSILON * (n + 1) * PetscSqr(most + 2)),
+             where, "a sum behind a product");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   ndiags: diagonals of A, 0: A has no entries. Every `every`-th row and the last two have up to `each` columns of
   others; 0: none has
 */
@@ -160,15 +204,10 @@ static PetscErrorCode TestOff(SpikeKrylov *s, PetscInt n, PetscInt ndiags, Petsc
       PetscCall((*(k ? s->k->recouple : s->k->refill))(s, &csr[k], copy));
     }
     for (size_t ks = 0; ks < 2 * PETSC_STATIC_ARRAY_LENGTH(steps); ks++) {
-      const size_t               k     = ks / 2;
-      const SpikeKrylovStepInfo *info  = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
-      const PetscScalar         *scale = ks % 2 ? v + 4 * n : NULL, *x = v + (from[k] < 0 ? 3 : from[k]) * n;
-      PetscScalar *there[SPIKE_KRYLOV_MAXVECTORS], *here[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS],
-        first[SPIKE_KRYLOV_MAXDOTS];
-      PetscReal most = 1.0;
-      PetscBool good = PETSC_TRUE, same = PETSC_TRUE;
+      const size_t       k     = ks / 2;
+      const PetscScalar *scale = ks % 2 ? v + 4 * n : NULL, *x = v + (from[k] < 0 ? 3 : from[k]) * n;
+      PetscReal          most = 1.0;
 
-      for (PetscInt m = 0; m < SPIKE_KRYLOV_MAXDOTS; m++) sums[m] = 0.0;
       for (PetscInt i = 0; i < n; i++) {
         y[i]    = 0.0;
         size[i] = 0.0;
@@ -185,32 +224,8 @@ static PetscErrorCode TestOff(SpikeKrylov *s, PetscInt n, PetscInt ndiags, Petsc
         }
         most = PetscMax(most, size[i]);
       }
-      for (PetscInt m = 0; info && m < info->nvectors; m++) {
-        there[m] = m == own[k] ? dy : dv + m * n;
-        here[m]  = m == own[k] ? y : v + m * n;
-      }
-      for (PetscInt run = 0; run < 2; run++) {
-        if (n) memset((void *)got, 0xff, (size_t)n * sizeof(*got));
-        if (n) PetscCall(ThereAgain(got, (size_t)n * sizeof(*got), dy));
-        PetscCall((*s->k->mult)(s, copy, steps[k], scale ? dv + 4 * n : NULL, dv + (x - v), dy, there));
-        if (info) PetscCall((*s->k->sums)(s, steps[k]));
-        PetscCall(Here(dy, (size_t)n * sizeof(*got), got));
-        for (PetscInt i = 0; i < n; i++)
-          good = (PetscBool)(good && PetscAbsScalar(got[i] - y[i]) <=
-                                       8 * (ndiags + each + 2) * PETSC_MACHINE_EPSILON * size[i]);
-        for (PetscInt m = 0; info && m < info->ndots; m++) {
-          same     = (PetscBool)(same && (!run || first[m] == s->local[m]));
-          first[m] = s->local[m];
-        }
-      }
-      OffCheck(good, where, info ? info->name : "product");
-      if (!info) continue;
-      OffCheck(same, where, "a sum differs in a second run");
-      if (n) (*SpikeKrylovLoops_base[steps[k]])(n, &s->scalars->f, here, sums);
-      for (PetscInt m = 0; m < info->ndots; m++)
-        OffCheck((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <=
-                             4 * PETSC_MACHINE_EPSILON * (n + 1) * PetscSqr(most + 2)),
-                 where, "a sum behind a product");
+      PetscCall(OffBeside(s, copy, steps[k], own[k], n, scale ? dv + 4 * n : NULL, x - v, v, dv, y, dy, got, size, most,
+                          8 * (ndiags + each + 2), where));
     }
   }
   OffCheck((PetscBool)(halo.begun == halo.ended && halo.begun > 0), where, "messages");
@@ -329,15 +344,10 @@ static PetscErrorCode TestLentBlocks(SpikeKrylov *s, PetscInt bs, PetscInt mb, P
   if (copy) PetscCall((*s->k->narrow)(s, copy, PETSC_SPIKE_PRECISION_BF16, PETSC_TRUE, &narrow));
   OffCheck((PetscBool)!narrow, where, "a narrow copy of blocks");
   for (size_t ks = 0; copy && ks < 2 * PETSC_STATIC_ARRAY_LENGTH(steps); ks++) {
-    const size_t               k     = ks / 2;
-    const SpikeKrylovStepInfo *info  = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
-    const PetscScalar         *scale = ks % 2 ? v + 4 * n : NULL, *x = v + (from[k] < 0 ? 3 : from[k]) * n;
-    PetscScalar *there[SPIKE_KRYLOV_MAXVECTORS], *here[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS],
-      first[SPIKE_KRYLOV_MAXDOTS];
-    PetscReal most = 1.0;
-    PetscBool good = PETSC_TRUE, same = PETSC_TRUE;
+    const size_t       k     = ks / 2;
+    const PetscScalar *scale = ks % 2 ? v + 4 * n : NULL, *x = v + (from[k] < 0 ? 3 : from[k]) * n;
+    PetscReal          most = 1.0;
 
-    for (PetscInt m = 0; m < SPIKE_KRYLOV_MAXDOTS; m++) sums[m] = 0.0;
     for (PetscInt i = 0; i < n; i++) {
       y[i]    = 0.0;
       size[i] = 0.0;
@@ -355,31 +365,8 @@ static PetscErrorCode TestLentBlocks(SpikeKrylov *s, PetscInt bs, PetscInt mb, P
       }
       most = PetscMax(most, size[i]);
     }
-    for (PetscInt m = 0; info && m < info->nvectors; m++) {
-      there[m] = m == own[k] ? dy : dv + m * n;
-      here[m]  = m == own[k] ? y : v + m * n;
-    }
-    for (PetscInt run = 0; run < 2; run++) {
-      if (n) memset((void *)got, 0xff, (size_t)n * sizeof(*got));
-      if (n) PetscCall(ThereAgain(got, (size_t)n * sizeof(*got), dy));
-      PetscCall((*s->k->mult)(s, copy, steps[k], scale ? dv + 4 * n : NULL, dv + (x - v), dy, there));
-      if (info) PetscCall((*s->k->sums)(s, steps[k]));
-      PetscCall(Here(dy, (size_t)n * sizeof(*got), got));
-      for (PetscInt i = 0; i < n; i++)
-        good = (PetscBool)(good && PetscAbsScalar(got[i] - y[i]) <= 100 * bs * PETSC_MACHINE_EPSILON * size[i]);
-      for (PetscInt m = 0; info && m < info->ndots; m++) {
-        same     = (PetscBool)(same && (!run || first[m] == s->local[m]));
-        first[m] = s->local[m];
-      }
-    }
-    OffCheck(good, where, info ? info->name : "product");
-    if (!info) continue;
-    OffCheck(same, where, "a sum differs in a second run");
-    if (n) (*SpikeKrylovLoops_base[steps[k]])(n, &s->scalars->f, here, sums);
-    for (PetscInt m = 0; m < info->ndots; m++)
-      OffCheck((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <=
-                           4 * PETSC_MACHINE_EPSILON * (n + 1) * PetscSqr(most + 2)),
-               where, "a sum behind a product");
+    PetscCall(OffBeside(s, copy, steps[k], own[k], n, scale ? dv + 4 * n : NULL, x - v, v, dv, y, dy, got, size, most,
+                        100 * bs, where));
   }
   OffCheck((PetscBool)(halo.begun == halo.ended && (halo.begun > 0) == (every || many)), where, "messages");
   PetscCall((*s->k->destroycopy)(s, &copy));
