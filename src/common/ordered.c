@@ -2,11 +2,14 @@
 /* ordered.c: a context whose stream is ordered with that of PETSc's operations */
 #include "ordered.h"
 
-static PetscErrorCode SpikeOrderedBegin_Private(SpikeOrdered *o)
+/* vectype: of the vectors of the work */
+static PetscErrorCode SpikeOrderedBegin_Private(VecType vectype, SpikeOrdered *o)
 {
   PetscStreamType type;
 
   PetscFunctionBegin;
+  o->before = o->meanwhile = NULL;
+  if (!vectype || !strstr(vectype, VECCUDA)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscDeviceContextGetCurrentContext(&o->before));
   PetscCall(PetscDeviceContextGetStreamType(o->before, &type));
   if (type != PETSC_STREAM_NONBLOCKING && type != PETSC_STREAM_NONBLOCKING_WITH_BARRIER) {
@@ -21,19 +24,13 @@ static PetscErrorCode SpikeOrderedBegin_Private(SpikeOrdered *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscBool SpikeOrderedIsDevice_Private(VecType type)
-{
-  return (PetscBool)(type && strstr(type, VECCUDA));
-}
-
 PetscErrorCode SpikeOrderedBegin(Vec v, SpikeOrdered *o)
 {
   VecType type;
 
   PetscFunctionBegin;
-  o->before = o->meanwhile = NULL;
   PetscCall(VecGetType(v, &type));
-  if (SpikeOrderedIsDevice_Private(type)) PetscCall(SpikeOrderedBegin_Private(o));
+  PetscCall(SpikeOrderedBegin_Private(type, o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,9 +39,8 @@ PetscErrorCode SpikeOrderedBeginMat(Mat A, SpikeOrdered *o)
   VecType type;
 
   PetscFunctionBegin;
-  o->before = o->meanwhile = NULL;
   PetscCall(MatGetVecType(A, &type));
-  if (SpikeOrderedIsDevice_Private(type)) PetscCall(SpikeOrderedBegin_Private(o));
+  PetscCall(SpikeOrderedBegin_Private(type, o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
