@@ -25,7 +25,7 @@
 /* claims of a solve that may be refuted */
 #define KSP_FUSED_CLAIMS 8
 
-static const char *const KSPFusedPrecisionNames[] = {"double", "single", "bf16"};
+const char *const KSPFusedPrecisionNames[] = {"double", "single", "bf16", "auto"};
 
 /* The copy in this precision, with the values of A; NULL where there can be none */
 static PetscErrorCode KSPFusedFillNarrow_Private(KSPFused *f, PetscSpikePrecision precision, PetscBool always)

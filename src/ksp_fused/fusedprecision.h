@@ -56,6 +56,8 @@ static inline PetscBool KSPFusedWearsOut(KSP ksp, int reason, PetscBool stuck)
                       (reason == SPIKE_KRYLOV_RESTART && stuck)));
 }
 
+PETSC_INTERN const char *const KSPFusedPrecisionNames[]; /* as views and -info say them */
+
 PETSC_INTERN PetscErrorCode KSPFusedSetNarrow(KSP);
 PETSC_INTERN void           KSPFusedBeginUpdates(KSP, PetscReal norm);
 PETSC_INTERN void           KSPFusedObserve(KSP, const SpikeKrylovPost *);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedprecisionoptions.c: option, setter and getter, and view of products in a lower precision */
 #include "fusedprecisionoptions.h"
+#include "fusedprecision.h"
 
 const char *const KSPFusedPrecisions[] =
   {"DOUBLE", "SINGLE", "BF16", "AUTO", "KSPFusedPrecision", "KSP_FUSED_PRECISION_", NULL};
@@ -110,12 +111,12 @@ PetscErrorCode KSPFusedPrecisionSetFromOptions(KSP ksp, PetscOptionItems PetscOp
 /* What was asked for, where that is not the default, and what the last solve had */
 PetscErrorCode KSPFusedPrecisionView(KSP ksp, PetscViewer viewer)
 {
-  const KSPFused   *f       = (const KSPFused *)ksp->data;
-  const char *const names[] = {"double", "single", "bf16", "auto"};
+  const KSPFused *f = (const KSPFused *)ksp->data;
 
   PetscFunctionBegin;
   if (f->options.precision == KSP_FUSED_PRECISION_DOUBLE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  products with values in precision %s", names[f->options.precision]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  products with values in precision %s",
+                                   KSPFusedPrecisionNames[f->options.precision]));
   if (f->info.backend[0]) {
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     if (f->info.widened) PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve given up for PetscScalar"));
@@ -123,7 +124,7 @@ PetscErrorCode KSPFusedPrecisionView(KSP ksp, PetscViewer viewer)
       PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve PetscScalar"));
     else
       PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve %s, residual replaced %" PetscInt_FMT " times",
-                                       names[f->info.precision], f->info.replacements));
+                                       KSPFusedPrecisionNames[f->info.precision], f->info.replacements));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   }
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
