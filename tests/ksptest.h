@@ -149,23 +149,21 @@ static inline PetscErrorCode KSPTestDifference(Vec x, Vec y, PetscReal *differen
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The device's path ran where the matrix is on the device, or a shell's vectors are */
+/* The device's path ran where the vectors of the matrix are on the device */
 static inline PetscErrorCode KSPTestBackend(KSP ksp, const char where[])
 {
   Mat          A;
   VecType      vectype;
-  PetscBool    device, cuda, shell;
+  PetscBool    device, cuda;
   KSPFusedInfo info;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(SpikeTestOnDevice(A, &device));
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSHELL, &shell));
   PetscCall(MatGetVecType(A, &vectype));
-  if (shell) PetscCall(PetscStrcmpAny(vectype, &device, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
+  PetscCall(PetscStrcmpAny(vectype, &device, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
   PetscCall(KSPFusedGetInfo(ksp, &info));
   PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));
-  PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "%s: backend %s for a matrix on the %s", where, info.backend,
+  PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "%s: backend %s for vectors on the %s", where, info.backend,
                            device ? "device" : "host"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

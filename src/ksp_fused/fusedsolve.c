@@ -20,7 +20,7 @@ typedef struct {
   PetscReal excess;   /* KSPFusedExcess() at the last start of KSPFusedVerify_Private() */
   PetscReal rate;     /* norm after / norm before the last iteration               */
   PetscBool solution; /* x is the solution, not the correction                     */
-  PetscBool intact;   /* an iteration that is launched after a reason changes nothing */
+  PetscBool intact;   /* no iteration can be launched after a reason that changes something */
 } KSPFusedProgress;
 
 static PetscErrorCode KSPFusedWait_Private(KSPFused *f, SpikeKrylovPost *post)
@@ -276,7 +276,7 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, PetscBool own, KSPFusedPro
   }
   if (f->product.rounds && tested && norm > goal && ksp->its < ksp->max_it) {
     PetscCall(KSPFusedRefuteUpdate(ksp, norm, &again));
-    if (again && !started && (p->intact || !p->launched)) {
+    if (again && !started && p->intact) {
       PetscCall(KSPFusedResume(ksp, p->launched));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -458,7 +458,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p, PetscR
                             (isdefault || skip));
   PetscCall(KSPFusedKnowPC(ksp));
   PetscCall(KSPFusedNeverWaits(ksp, &never));
-  p->intact = (PetscBool)(f->pc.identity || f->pc.diagonal);
+  p->intact = (PetscBool)(f->pc.identity || f->pc.diagonal || !f->s.ondevice || !never);
   p->ahead  = f->s.ondevice && never && !f->options.lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
   f->info.lockstep = (PetscBool)!p->ahead;
   PetscCall(KSPFusedPrepareGraph(ksp));
