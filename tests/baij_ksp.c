@@ -56,19 +56,13 @@ static PetscErrorCode Create(KSPType type, PCType pctype, PCSide side, KSPFusedS
 }
 
 /*
-  wanted: the product that a rank with rows has; another one than that of A shows in new starts from the true residual
+  wanted: the product, also of ranks without rows; another one than that of A shows in new starts from the true residual
 */
 static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, KSPFusedSpMVType wanted, PetscInt *its, const char where[])
 {
   KSPFusedInfo info;
-  PetscInt     n;
-  PetscBool    host;
 
   PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &n, 1, MPIU_INT, MPI_MIN, PETSC_COMM_WORLD));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)x, &host, VECSEQ, VECMPI, ""));
-  if (!n && !host) wanted = KSP_FUSED_SPMV_PETSC; /* a rank without rows declines on a device */
   PetscCall(VecSet(x, 0.0));
   PetscCall(SpikeTestSolve(ksp, b, x, where));
   PetscCall(KSPGetIterationNumber(ksp, its));

@@ -461,7 +461,7 @@ static PetscErrorCode TestAuto(KSPType type)
 
   PetscFunctionBegin;
   PetscCall(KSPTestGrid(PETSC_COMM_WORLD, nx, nx, PETSC_DECIDE, 300.0, &A));
-  PetscCall(SpikeTestOnDevice(A, &device));
+  PetscCall(KSPTestMakesDeviceVecs(A, &device));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 69));
   for (PetscInt k = -1; k < 2; k++) {

@@ -149,18 +149,27 @@ static inline PetscErrorCode KSPTestDifference(Vec x, Vec y, PetscReal *differen
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The device's path ran where the vectors of the matrix are on the device */
+/* Whether A makes vectors of the device */
+static inline PetscErrorCode KSPTestMakesDeviceVecs(Mat A, PetscBool *device)
+{
+  VecType vectype;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(PetscStrcmpAny(vectype, device, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The device's path ran where the vectors are on the device */
 static inline PetscErrorCode KSPTestBackend(KSP ksp, const char where[])
 {
   Mat          A;
-  VecType      vectype;
   PetscBool    device, cuda;
   KSPFusedInfo info;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatGetVecType(A, &vectype));
-  PetscCall(PetscStrcmpAny(vectype, &device, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
+  PetscCall(KSPTestMakesDeviceVecs(A, &device));
   PetscCall(KSPFusedGetInfo(ksp, &info));
   PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));
   PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "%s: backend %s for vectors on the %s", where, info.backend,

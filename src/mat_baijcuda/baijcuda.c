@@ -6,12 +6,13 @@
 /* Where copies are; set at registration */
 static const SpikeBlockKernels *MatBAIJCUDAKernels = NULL;
 
-/* Values, and products, on the host; the parts of MATMPIBAIJCUDA follow */
-static PetscErrorCode MatBindToCPU_BAIJCUDA(Mat A, PetscBool bind)
+/* Values, and products, on the host; the parts of MATMPIBAIJCUDA follow, now or when they are there */
+PetscErrorCode MatBAIJCUDABind_Private(Mat A, PetscBool bind)
 {
   Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
 
   PetscFunctionBegin;
+  if (c->bound == bind) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBAIJCUDAToHost_Private(A));
   c->bound = bind;
   MatSetBoundToCPU_Spike(A, bind);
@@ -19,7 +20,6 @@ static PetscErrorCode MatBindToCPU_BAIJCUDA(Mat A, PetscBool bind)
     Mat parts[2];
 
     PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
-    for (int k = 0; k < 2; k++) PetscCall(MatBindToCPU_BAIJCUDA(parts[k], bind));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -160,7 +160,7 @@ PetscErrorCode MatBAIJCUDAInstall_Private(Mat A, MatType type)
   A->spptr               = (void *)c;
   PetscCall(MatBAIJCUDAWrap_Private(A));
   A->ops->destroy           = MatDestroy_BAIJCUDA;
-  A->ops->bindtocpu         = MatBindToCPU_BAIJCUDA;
+  A->ops->bindtocpu         = MatBAIJCUDABind_Private;
   A->ops->getcurrentmemtype = MatGetCurrentMemType_BAIJCUDA;
   A->ops->convertfrom       = MatConvertFrom_BAIJCUDA;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, type));

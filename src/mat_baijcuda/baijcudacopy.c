@@ -115,24 +115,20 @@ PetscErrorCode MatBAIJCUDAUpdate_Private(Mat A, PetscBool trans)
 }
 
 /*
-  MATMPIBAIJCUDA: its diagonal part and the other one, both MATSEQBAIJCUDA; PETSc makes them anew as MATSEQBAIJ in
-  preallocation and where the pattern grows
+  MATMPIBAIJCUDA: its diagonal part and the other one, both MATSEQBAIJCUDA, and bound to the CPU where A is; PETSc makes
+  them anew as MATSEQBAIJ in preallocation and where the pattern grows, on some ranks perhaps
 */
 PetscErrorCode MatBAIJCUDAGetParts_Private(Mat A, Mat parts[2], const PetscInt *garray[])
 {
-  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
-
   PetscFunctionBegin;
   PetscCall(MatMPIBAIJGetSeqBAIJ_Spike(A, &parts[0], &parts[1], garray));
   for (int k = 0; k < 2; k++) {
-    PetscBool is = PETSC_TRUE;
+    PetscBool is;
 
-    if (parts[k]) PetscCall(MatBAIJCUDAIs_Private(parts[k], &is));
-    if (!is) {
-      PetscCall(MatBAIJCUDAInstall_Private(parts[k], MATSEQBAIJCUDA));
-      if (c->bound) PetscCall(MatBindToCPU(parts[k], PETSC_TRUE));
-      MatBAIJCUDA_Private(parts[k])->bound = c->bound;
-    }
+    if (!parts[k]) continue;
+    PetscCall(MatBAIJCUDAIs_Private(parts[k], &is));
+    if (!is) PetscCall(MatBAIJCUDAInstall_Private(parts[k], MATSEQBAIJCUDA));
+    PetscCall(MatBAIJCUDABind_Private(parts[k], MatBAIJCUDA_Private(A)->bound));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -133,6 +133,7 @@ PETSC_INTERN PetscErrorCode MatCreateSubMatrices_BAIJCUDA(Mat, PetscInt, const I
 PETSC_INTERN PetscErrorCode MatDestroySubMatrices_BAIJCUDA(PetscInt, Mat *[]);
 
 /* baijcuda.c */
+PETSC_INTERN PetscErrorCode MatBAIJCUDABind_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatBAIJCUDAInstall_Private(Mat, MatType);
 PETSC_INTERN PetscErrorCode MatBAIJCUDARemove_Private(Mat);
 PETSC_INTERN PetscErrorCode MatBAIJCUDAGetArray_Private(Mat, PetscScalar **);

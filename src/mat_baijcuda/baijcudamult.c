@@ -96,8 +96,11 @@ static PetscErrorCode MatBAIJCUDAMult_Private(Mat A, SpikeBlockOp op, Vec x, Vec
 /* PETSc's product where there are no kernels */
 static PetscErrorCode MatBAIJCUDAFallBack_Private(Mat A)
 {
+  Mat parts[2];
+
   PetscFunctionBegin;
   PetscCall(MatBAIJCUDAToHost_Private(A));
+  if (MatBAIJCUDA_Private(A)->mpi) PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL)); /* their products too */
   if (A->rmap->bs > SPIKE_BLOCK_MAXBS)
     PetscCall(
       PetscInfo(A, "Blocks of %" PetscInt_FMT " rows: the product is that of MATBAIJ on the host\n", A->rmap->bs));

@@ -73,7 +73,7 @@ PetscErrorCode SpikeKrylovBorrowBlocks_CUDA(SpikeKrylov *s, const SpikeKrylovLoa
 
   PetscFunctionBegin;
   *copy = NULL;
-  if ((!loan->begin && (A->mb < 1 || loan->nz < 1)) || (PetscInt64)A->mb * A->bs > INT_MAX)
+  if ((s->ondevice && (A->mb < 1 || loan->nz < 1)) || (PetscInt64)A->mb * A->bs > INT_MAX)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&c));
   *copy         = (void *)c;
