@@ -132,6 +132,10 @@ PetscErrorCode MatDuplicate_BAIJCUDA(Mat A, MatDuplicateOption op, Mat *B)
   PetscCall((*c->ops.duplicate)(A, op, B));
   PetscCall(MatBAIJCUDAAdopt_Private(*B, c->bound));
   PetscCall(MatBAIJCUDAWrap_Private(*B));
+  if (!c->mpi) { /* PETSc gives a duplicate its products for blocks of any size, which copy vectors of all ranks */
+    MatBAIJCUDA_Private(*B)->ops.mult    = c->ops.mult;
+    MatBAIJCUDA_Private(*B)->ops.multadd = c->ops.multadd;
+  }
   PetscCall(MatBAIJCUDACOOShare_Private(A, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
