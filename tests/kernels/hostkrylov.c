@@ -204,10 +204,11 @@ static PetscErrorCode NarrowProducts(SpikeKrylov *s, const SpikeKrylovCSR *csr, 
                                      const void *narrow, const PetscScalar v[], PetscInt ld, const char where[])
 {
   const PetscScalar *x = v + MARGIN, *scale = v + 2 * ld + MARGIN;
-  PetscScalar       *y, *w[3], sums[SPIKE_KRYLOV_MAXDOTS];
+  PetscScalar       *y, *low, *w[3], sums[SPIKE_KRYLOV_MAXDOTS];
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(csr->n, &y));
+  PetscCall(PetscMalloc2(csr->n, &y, csr->nz, &low));
+  NarrowNumbers(precision, csr->nz, csr->aa, low);
   w[0] = (PetscScalar *)x;
   w[1] = y;
   w[2] = (PetscScalar *)v + ld + MARGIN;
@@ -222,7 +223,7 @@ static PetscErrorCode NarrowProducts(SpikeKrylov *s, const SpikeKrylovCSR *csr, 
       const PetscInt  entries = csr->ai[i + 1] - csr->ai[i];
       PetscReal       size, slack;
       const PetscReal d = k ? PetscAbsScalar(scale[i]) : 1.0;
-      PetscScalar     z = NarrowRow(precision, i, csr->ai[i], csr->ai[i + 1], csr->aj, csr->aa, x, &size, &slack);
+      PetscScalar     z = NarrowRow(i, csr->ai[i], csr->ai[i + 1], csr->aj, csr->aa, low, x, &size, &slack);
 
       if (k) z *= scale[i];
       good = (PetscBool)(good &&
@@ -237,7 +238,7 @@ static PetscErrorCode NarrowProducts(SpikeKrylov *s, const SpikeKrylovCSR *csr, 
                         4 * PETSC_MACHINE_EPSILON * csr->n * PetscSqr(most + 2)),
             where, "a sum behind a product");
   }
-  PetscCall(PetscFree(y));
+  PetscCall(PetscFree2(y, low));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

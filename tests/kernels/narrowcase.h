@@ -32,23 +32,30 @@ static inline PetscScalar NarrowNumber(PetscSpikePrecision precision, PetscScala
   return v;
 }
 
+/* low[k] <- a[k] with fewer digits. Numbers of random.h come again: their rounding, by arithmetic, takes long */
+static inline void NarrowNumbers(PetscSpikePrecision precision, PetscInt n, const PetscScalar a[], PetscScalar low[])
+{
+  const PetscInt again = 10007;
+
+  for (PetscInt k = 0; k < n; k++)
+    low[k] = k >= again && a[k] == a[k - again] ? low[k - again] : NarrowNumber(precision, a[k]);
+}
+
 /*
-  Row i of y = A~ x. size: the sum of the magnitudes that are added up. slack: what c_i, which has single precision, may
-  be off by, times |x_i|
+  Row i of y = A~ x, of values aa that were rounded to low. size: the sum of the magnitudes that are added up. slack:
+  what c_i, which has single precision, may be off by, times |x_i|
 */
-static inline PetscScalar NarrowRow(PetscSpikePrecision precision, PetscInt i, PetscInt begin, PetscInt end,
-                                    const PetscInt aj[], const PetscScalar aa[], const PetscScalar x[], PetscReal *size,
-                                    PetscReal *slack)
+static inline PetscScalar NarrowRow(PetscInt i, PetscInt begin, PetscInt end, const PetscInt aj[],
+                                    const PetscScalar aa[], const PetscScalar low[], const PetscScalar x[],
+                                    PetscReal *size, PetscReal *slack)
 {
   PetscScalar sum = 0.0, c = 0.0;
 
   *size = 0.0;
   for (PetscInt k = begin; k < end; k++) {
-    const PetscScalar a = NarrowNumber(precision, aa[k]);
-
-    c += aa[k] - a;
-    sum += a * x[aj[k]];
-    *size += PetscAbsScalar(a * x[aj[k]]);
+    c += aa[k] - low[k];
+    sum += low[k] * x[aj[k]];
+    *size += PetscAbsScalar(low[k] * x[aj[k]]);
   }
   *slack = (PetscReal)2.4e-7 * PetscAbsScalar(c) * PetscAbsScalar(x[i]);
   *size += PetscAbsScalar(c * x[i]);
