@@ -47,30 +47,57 @@ typedef struct {
   unsigned    *mask;
 } SpikeKrylovOff;
 
+/* Rows of a lane, 32 apart, whose narrow values of a diagonal lie side by side: one load has them; and of a warp */
+#define SPIKE_NARROW_ROWS 4
+#define SPIKE_NARROW_TILE (32 * SPIKE_NARROW_ROWS)
+
 /*
-  The same with values of type V in the places of those of M, which are not read, and c_i of each row i: it goes last
-  into the sum of the row
+  The same with values of type V, and c_i of each row i: it goes last into the sum of the row. In slices they are in the
+  places of those of M, which are not read. By diagonals they lie in tiles of rows, one diagonal of a tile after the
+  other: SpikeNarrowPlace(). Places of rows after the last one hold zeros
 */
 template <typename M, typename V>
 struct SpikeNarrowOf : M {
+  using Value = V;
+
   const V           *low;
   const SpikeSingle *correction;
 };
+
+/* Of `count` diagonals, the place of number d in this row */
+static inline PetscInt64 __host__ __device__ SpikeNarrowPlace(int count, int d, PetscInt row)
+{
+  const PetscInt tile = row / SPIKE_NARROW_TILE, i = row % SPIKE_NARROW_TILE;
+
+  return (((PetscInt64)tile * count + d) * 32 + i % 32) * SPIKE_NARROW_ROWS + i / 32;
+}
+
+static inline PetscInt64 __host__ __device__ SpikeNarrowPlaces(const SpikeKrylovDia &m)
+{
+  return ((PetscInt64)m.n + SPIKE_NARROW_TILE - 1) / SPIKE_NARROW_TILE * SPIKE_NARROW_TILE * m.count;
+}
 
 static inline const PetscScalar *__host__ __device__ SpikeValues(const SpikeKrylovSell &m)
 {
   return m.val;
 }
 
-static inline const PetscScalar *__host__ __device__ SpikeValues(const SpikeKrylovDia &m)
-{
-  return m.val;
-}
-
-template <typename M, typename V>
-static inline const V *__host__ __device__ SpikeValues(const SpikeNarrowOf<M, V> &m)
+template <typename V>
+static inline const V *__host__ __device__ SpikeValues(const SpikeNarrowOf<SpikeKrylovSell, V> &m)
 {
   return m.low;
+}
+
+/* The value of diagonal d in a row */
+__device__ static __forceinline__ PetscScalar SpikeValue(const SpikeKrylovDia &m, int d, PetscInt row)
+{
+  return m.val[d * m.ld + row];
+}
+
+template <typename V>
+__device__ static __forceinline__ PetscScalar SpikeValue(const SpikeNarrowOf<SpikeKrylovDia, V> &m, int d, PetscInt row)
+{
+  return SpikeLoad(m.low + SpikeNarrowPlace(m.count, d, row));
 }
 
 /* c_i, or nothing: on its way while the row is summed. x_i comes after that: a cache has it, other rows have used it */
@@ -272,44 +299,6 @@ __device__ static __forceinline__ V SpikeLoadOnce(const V *p)
   return v;
 }
 
-/*
-  Narrow values that are on their way at once: two batches, each a register. A value of 2 bytes in place of 8 takes as
-  long to come, so that more of them have to come at once
-*/
-#define SPIKE_NARROW_AHEAD (2 * SPIKE_MULT_BATCH)
-
-/*
-  The sum of a row over all diagonals, in their order, values AHEAD before the entries of x. Places of columns outside
-  of A are read: they hold zeros, or at least numbers, and x is 0 there
-*/
-template <int AHEAD, typename V, typename X>
-__device__ static __forceinline__ PetscScalar SpikeNarrowSum(const V *val, PetscInt64 ld, PetscInt n, int count,
-                                                             const PetscInt *offset, PetscInt row, X &&x)
-{
-  PetscScalar sum = 0.0;
-
-  for (int d = 0; d < count; d += AHEAD) {
-    V a[AHEAD];
-
-    SpikeUnroll(u, AHEAD)
-      if (d + u < count) a[u] = SpikeLoadOnce(val + (d + u) * ld);
-    SpikeUnroll(w, AHEAD / SPIKE_MULT_BATCH) {
-      PetscScalar b[SPIKE_MULT_BATCH];
-
-      SpikeUnroll(u, SPIKE_MULT_BATCH) {
-        const int      k      = d + w * SPIKE_MULT_BATCH + u;
-        const PetscInt j      = k < count ? row + offset[k] : -1;
-        const bool     inside = j >= 0 && j < n;
-
-        b[u] = x(j, inside);
-      }
-      SpikeUnroll(u, SPIKE_MULT_BATCH)
-        if (d + w * SPIKE_MULT_BATCH + u < count) sum = SpikeFma(SpikeLoad(&a[w * SPIKE_MULT_BATCH + u]), b[u], sum);
-    }
-  }
-  return sum;
-}
-
 /* Offsets in shared memory, for those that sum rows by them */
 template <class M>
 struct SpikeDIATabled {
@@ -324,24 +313,12 @@ struct SpikeDIATabled {
     for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
     __syncthreads();
   }
-
-  /* Of a narrow copy: the sum of a row, whose values begin at val */
-  template <typename V, typename X>
-  __device__ __forceinline__ PetscScalar row(const Shared &shared, const V *val, PetscInt row, X &&x) const
-  {
-    if (m.count > SPIKE_MULT_BATCH)
-      return SpikeNarrowSum<SPIKE_NARROW_AHEAD>(val, m.ld, m.n, m.count, shared.offset, row, x);
-    return SpikeNarrowSum<SPIKE_MULT_BATCH>(val, m.ld, m.n, m.count, shared.offset, row, x);
-  }
 };
 
 /* T lanes a row: lane t has the diagonals t, t + T, ... Rounds are those of whole warps, which meet in the shuffles */
-template <int T, class M = SpikeKrylovDia>
-struct SpikeDIARows : SpikeDIATabled<M> {
+template <int T>
+struct SpikeDIARows : SpikeDIATabled<SpikeKrylovDia> {
   static constexpr int LANES = T;
-
-  using typename SpikeDIATabled<M>::Shared;
-  using SpikeDIATabled<M>::m;
 
   template <typename X, typename G, typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
@@ -352,30 +329,22 @@ struct SpikeDIARows : SpikeDIATabled<M> {
     for (PetscInt first = m.begin + number / 32 * (32 / T); first < m.end; first += per) {
       const int            lane = threadIdx.x % 32, t = lane % T;
       const PetscInt       row = first + lane / T;
-      const auto          *val = SpikeValues(m) + row;
+      const PetscScalar   *val = m.val + row;
       PetscScalar          sum = 0.0;
       decltype(fetch(row)) fetched;
 
-      decltype(SpikeCorrection(m, row)) correction;
-
-      if (t == 0 && row < m.end) {
-        fetched    = fetch(row);
-        correction = SpikeCorrection(m, row);
-      }
-      if constexpr (SpikeIsNarrow<M> && T == 1) {
-        if (row < m.end) sum = this->row(shared, val, row, x);
-      } else if (row < m.end) {
+      if (t == 0 && row < m.end) fetched = fetch(row);
+      if (row < m.end)
         sum = SpikeDIASum<T>(t, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
           const PetscInt j      = there ? row + shared.offset[d] : -1;
           const bool     inside = j >= 0 && j < m.n;
 
-          *a = inside ? SpikeLoad(val + d * m.ld) : PetscScalar(0.0);
+          *a = inside ? val[d * m.ld] : PetscScalar(0.0);
           *b = x(j, inside);
         });
-      }
 #pragma unroll
       for (int k = T / 2; k; k /= 2) sum += SpikeShfl(sum, lane ^ k);
-      if (t == 0 && row < m.end) f(row, SpikeCorrected(correction, sum, row, x), fetched);
+      if (t == 0 && row < m.end) f(row, sum, fetched);
     }
   }
 };
@@ -384,12 +353,8 @@ struct SpikeDIARows : SpikeDIATabled<M> {
   A piece of `rows` neighbouring rows for each thread block: of a matrix that no cache holds, places then lie in few
   pages of memory at a time, and x of a row serves those beside it on the same multiprocessor (gbcg-cuda.txt)
 */
-template <class M = SpikeKrylovDia>
-struct SpikeDIAPieces : SpikeDIATabled<M> {
+struct SpikeDIAPieces : SpikeDIATabled<SpikeKrylovDia> {
   static constexpr int LANES = 1;
-
-  using typename SpikeDIATabled<M>::Shared;
-  using SpikeDIATabled<M>::m;
 
   PetscInt rows;
 
@@ -400,22 +365,114 @@ struct SpikeDIAPieces : SpikeDIATabled<M> {
     const PetscInt   count = (PetscInt)PetscMin((PetscInt64)rows, m.end - from);
 
     for (PetscInt k = number % SPIKE_KRYLOV_THREADS; k < count; k += SPIKE_KRYLOV_THREADS) {
-      const PetscInt row        = (PetscInt)from + k;
-      const auto    *val        = SpikeValues(m) + row;
-      const auto     fetched    = fetch(row);
-      const auto     correction = SpikeCorrection(m, row);
-      PetscScalar    sum        = 0.0;
+      const PetscInt     row     = (PetscInt)from + k;
+      const PetscScalar *val     = m.val + row;
+      const auto         fetched = fetch(row);
 
-      if constexpr (SpikeIsNarrow<M>) sum = this->row(shared, val, row, x);
-      else
-        sum = SpikeDIASum<1>(0, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
-          const PetscInt j      = there ? row + shared.offset[d] : -1;
-          const bool     inside = j >= 0 && j < m.n;
+      f(row,
+        SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
+                       [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+                         const PetscInt j      = there ? row + shared.offset[d] : -1;
+                         const bool     inside = j >= 0 && j < m.n;
 
-          *a = inside ? SpikeLoadOnce(val + d * m.ld) : PetscScalar(0.0);
-          *b = x(j, inside);
-        });
-      f(row, SpikeCorrected(correction, sum, row, x), fetched);
+                         *a = inside ? SpikeLoadOnce(val + d * m.ld) : PetscScalar(0.0);
+                         *b = x(j, inside);
+                       }),
+        fetched);
+    }
+  }
+};
+
+/*
+  Narrow values of so many diagonals are on their way at once, 16 bytes of a row; the entries of x of as many diagonals
+*/
+template <typename V>
+constexpr int SpikeNarrowAhead = PetscMax(1, 16 / (int)sizeof(V));
+#define SPIKE_NARROW_BATCH 4
+
+/* The narrow values of a diagonal in the rows of a lane */
+template <typename V>
+__device__ static __forceinline__ void SpikeNarrowLoad(const V *low, V a[SPIKE_NARROW_ROWS])
+{
+  constexpr int each = PetscMin(SPIKE_NARROW_ROWS, 16 / (int)sizeof(V));
+
+  SpikeUnroll(k, SPIKE_NARROW_ROWS / each) SpikeLoadStream<V, each>(low + k * each, a + k * each);
+}
+
+/*
+  A narrow copy by diagonals: a warp a tile, a lane SPIKE_NARROW_ROWS rows, 32 apart, so that a load of values is as
+  wide as one of two numbers in double precision, and x of a diagonal is at a fixed distance from row to row. Sums are
+  over all diagonals, in their order. Reads each place once, with zeros where columns are outside of A
+*/
+template <class M>
+struct SpikeDIATiles : SpikeDIATabled<M> {
+  static constexpr int LANES = 1;
+
+  using typename SpikeDIATabled<M>::Shared;
+  using SpikeDIATabled<M>::m;
+  using V = typename M::Value;
+
+  /* Of rows row, row + 32, ...; whole: all columns of all rows of the tile are columns of A */
+  template <bool WHOLE, typename X>
+  __device__ __forceinline__ void sum(const Shared &shared, PetscInt row, PetscScalar sums[], X &&x) const
+  {
+    constexpr int ahead = SpikeNarrowAhead<V>, batch = PetscMin(ahead, SPIKE_NARROW_BATCH);
+    const V      *low = m.low + SpikeNarrowPlace(m.count, 0, row);
+
+    for (int d = 0; d < m.count; d += ahead) {
+      V a[ahead][SPIKE_NARROW_ROWS];
+
+      SpikeUnroll(u, ahead)
+        if (d + u < m.count) SpikeNarrowLoad(low + (PetscInt64)(d + u) * SPIKE_NARROW_TILE, a[u]);
+      SpikeUnroll(w, ahead / batch) {
+        PetscScalar b[batch][SPIKE_NARROW_ROWS];
+
+        if (d + w * batch >= m.count) break;
+        SpikeUnroll(u, batch) {
+          const int      k = d + w * batch + u;
+          const PetscInt j = row + shared.offset[PetscMin(k, m.count - 1)];
+
+          SpikeUnroll(r, SPIKE_NARROW_ROWS) {
+            const PetscInt c = j + 32 * r;
+
+            b[u][r] = x(c, WHOLE || (c >= 0 && c < m.n));
+          }
+        }
+        SpikeUnroll(u, batch)
+          if (d + w * batch + u < m.count)
+            SpikeUnroll(r, SPIKE_NARROW_ROWS) sums[r] = SpikeFma(SpikeLoad(&a[w * batch + u][r]), b[u][r], sums[r]);
+      }
+    }
+  }
+
+  template <typename X, typename G, typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
+                                       F &&f) const
+  {
+    for (PetscInt64 tile = m.begin / SPIKE_NARROW_TILE + number / 32; tile * SPIKE_NARROW_TILE < m.end;
+         tile += threads / 32) {
+      const PetscInt64     begin = tile * SPIKE_NARROW_TILE, last = begin + SPIKE_NARROW_TILE - 1;
+      const PetscInt       row = (PetscInt)begin + threadIdx.x % 32;
+      decltype(fetch(row)) fetched[SPIKE_NARROW_ROWS];
+      SpikeSingle          correction[SPIKE_NARROW_ROWS];
+      PetscScalar          sums[SPIKE_NARROW_ROWS];
+
+      SpikeUnroll(r, SPIKE_NARROW_ROWS) {
+        const PetscInt i = row + 32 * r;
+
+        sums[r] = 0.0;
+        if (i < m.begin || i >= m.end) continue;
+        fetched[r]    = fetch(i);
+        correction[r] = m.correction[i];
+      }
+      if (m.count && begin + shared.offset[0] >= 0 && last + shared.offset[m.count - 1] < m.n)
+        sum<true>(shared, row, sums, x);
+      else sum<false>(shared, row, sums, x);
+      SpikeUnroll(r, SPIKE_NARROW_ROWS) {
+        const PetscInt i = row + 32 * r;
+
+        if (i >= m.begin && i < m.end) f(i, SpikeCorrected(correction[r], sums[r], i, x), fetched[r]);
+      }
     }
   }
 };
@@ -451,7 +508,7 @@ struct SpikeDIAEnds {
                                                  if (row >= t.first && row < t.last) {
                                                    const PetscInt j = row + t.offset;
 
-                                                   *a = SpikeLoad(SpikeValues(m) + d * m.ld + row);
+                                                   *a = SpikeValue(m, d, row);
                                                    *b = row >= t.own && row < t.upper
                                                                ? x(j, true)
                                                                : ghost[j + (row < t.own ? t.below : t.above)];
@@ -554,14 +611,16 @@ static inline auto SpikeSellOf(const SpikeKrylovCopyCUDA *c)
 template <typename V = PetscScalar, typename L>
 static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&launch)
 {
-  using Dia            = decltype(SpikeDIAOf<V>(c));
   using Sell           = decltype(SpikeSellOf<V>(c));
   const PetscInt warps = (c->dia.end - c->dia.begin + 32 / PetscMax(1, c->dia.T) - 1) / (32 / PetscMax(1, c->dia.T));
 
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    if (c->dia.T == 4) PetscCall(launch(SpikeDIARows<4, Dia>{{SpikeDIAOf<V>(c)}}, warps));
-    else PetscCall(launch(SpikeDIARows<1, Dia>{{SpikeDIAOf<V>(c)}}, warps));
+    if constexpr (!std::is_same_v<V, PetscScalar>)
+      PetscCall(launch(SpikeDIATiles<SpikeNarrowOf<SpikeKrylovDia, V>>{{SpikeDIAOf<V>(c)}},
+                       (c->dia.end - 1) / SPIKE_NARROW_TILE - c->dia.begin / SPIKE_NARROW_TILE + 1));
+    else if (c->dia.T == 4) PetscCall(launch(SpikeDIARows<4>{{c->dia}}, warps));
+    else PetscCall(launch(SpikeDIARows<1>{{c->dia}}, warps));
   } else if (c->sell.T == 4) PetscCall(launch(SpikeSellRows<4, Sell>{SpikeSellOf<V>(c)}, c->sell.slices));
   else PetscCall(launch(SpikeSellRows<1, Sell>{SpikeSellOf<V>(c)}, c->sell.slices));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -113,10 +113,12 @@ static PetscErrorCode SpikeKrylovMultWaiting(const SpikeKrylovCUDA *h, const Spi
   Products in pieces, for those with a step: its sums leave fewer thread blocks resident than a product alone has.
   *blocks is 0 where there are too few rows for pieces
 */
-template <int STEP, class M>
-static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const M &m,
+template <int STEP>
+static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                             const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
+  const SpikeKrylovDia &m = c->dia;
+
   PetscFunctionBegin;
   *blocks = 0;
   if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
@@ -125,11 +127,11 @@ static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const Spik
                    rows = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_DIA_MOSTPIECES + SPIKE_KRYLOV_THREADS) /
                                                       SPIKE_KRYLOV_THREADS * SPIKE_KRYLOV_THREADS);
 
-    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDIAPieces<M>>, &resident));
+    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDIAPieces>, &resident));
     if (m.T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
       PetscFunctionReturn(PETSC_SUCCESS);
     *blocks = n / rows + (n % rows ? 1 : 0);
-    PetscCall(SpikeKrylovInsideDispatch(c, SpikeDIAPieces<M>{{m}, rows}, [&](const auto &pieces) {
+    PetscCall(SpikeKrylovInsideDispatch(c, SpikeDIAPieces{{m}, rows}, [&](const auto &pieces) {
       return SpikeKrylovMultStart<STEP>(h, pieces, a, *blocks);
     }));
   }
@@ -141,10 +143,11 @@ static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeK
                                           const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   PetscFunctionBegin;
-  if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    PetscCall(SpikeKrylovMultPieces<STEP>(h, c, SpikeDIAOf<V>(c), a, blocks));
-    if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if constexpr (std::is_same_v<V, PetscScalar>)
+    if (c->base.form == KSP_FUSED_SPMV_DIA) {
+      PetscCall(SpikeKrylovMultPieces<STEP>(h, c, a, blocks));
+      if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
+    }
   PetscCall(SpikeKrylovRowsDispatch<V>(c, [&](const auto &rows, PetscInt warps) {
     return SpikeKrylovInsideDispatch(c, rows, [&](const auto &inside) {
       return SpikeKrylovMultLaunch<STEP>(h, inside, warps, a, blocks);

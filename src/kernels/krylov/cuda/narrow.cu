@@ -33,18 +33,23 @@ __device__ static __forceinline__ V SpikeNarrowed(PetscScalar v, PetscScalar *ta
   return narrow;
 }
 
-/* A thread a row. Reads each value once, writes each place once */
+/* A thread a row, also those after the last one of a tile. Reads each value once, writes each place once */
 template <typename V>
 __global__ static void SpikeNarrowDIA(SpikeKrylovDia m, V *__restrict__ low, SpikeSingle *__restrict__ correction,
                                       int           *seen)
 {
   SpikeNarrowSeen mine = {0, 0};
 
-  for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < m.n; i += (PetscInt)gridDim.x * blockDim.x) {
+  const PetscInt64 rows = SpikeNarrowPlaces(m) / PetscMax(1, m.count);
+
+  for (PetscInt64 i = (PetscInt64)blockIdx.x * blockDim.x + threadIdx.x; i < rows;
+       i += (PetscInt64)gridDim.x * blockDim.x) {
     PetscScalar taken = 0.0;
 
-    for (int d = 0; d < m.count; d++) low[d * m.ld + i] = SpikeNarrowed<V>(m.val[d * m.ld + i], &taken, &mine);
-    correction[i] = SpikeSingle(taken);
+    for (int d = 0; d < m.count; d++)
+      low[SpikeNarrowPlace(m.count, d, (PetscInt)i)] = i < m.n ? SpikeNarrowed<V>(m.val[d * m.ld + i], &taken, &mine)
+                                                               : V(PetscScalar(0.0));
+    if (i < m.n) correction[i] = SpikeSingle(taken);
   }
   SpikeNarrowTell(mine, seen);
 }
@@ -136,7 +141,7 @@ PetscErrorCode SpikeKrylovNarrow_CUDA(SpikeKrylov *s, const void *copy, PetscSpi
     c->base.narrow    = PETSC_TRUE;
     c->base.precision = precision;
     c->base.exact     = PETSC_TRUE;
-    PetscCall(SpikeNarrowMake(c, dia ? c->dia.count * c->dia.ld : 32 * c->sell.chunks, size, &fits));
+    PetscCall(SpikeNarrowMake(c, dia ? SpikeNarrowPlaces(c->dia) : 32 * c->sell.chunks, size, &fits));
     c->base.bytes = (PetscInt64)sizeof(SpikeSingle) * SpikeKrylovCopyRows(c) +
                     (dia ? (PetscInt64)size * c->dia.count * c->dia.n
                          : 32 * c->sell.chunks * (PetscInt64)(size + sizeof(int)));
