@@ -424,7 +424,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
 
   make              the library (builds PETSc first when PETSC_DIR is not set: 10 minutes, once)
   make demo         three real problems, SPIKE beside PETSc's own preconditioners
-  make check        all tests except tests/device.sh; with SANITIZE=1 also without tests/faults.sh
+  make check        all tests except tests/device.sh; with SANITIZE=1 also without faults.sh, memory_ranks.sh
   make checkdevice  those that a PETSc with CUDA changes on a machine without a GPU
   make test         tests in PETSc's form; gs='spike_*' chooses those of the files tests/spike_*.c, gs=view all with
                     "view" in their name
@@ -435,7 +435,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
   make dmdatutorials PETSc's tutorials that have a DMDA, with MATDIA beside MATAIJ; type=diacuda on a GPU
   make bench        all benchmarks; name=band for one, args="..." for its options; name=paper-000 to paper-004 for the
                     tables and figures of a paper, args="--list" for their commands
-  make gpucheck     all tests except tests/loading.sh, on a machine with a GPU; record in benchmarks/results
+  make gpucheck     PETSc and kernel tests, faults.sh, device.sh, on a machine with a GPU; benchmarks/results
   make gpusanitize  compute-sanitizer on the small kernel tests, likewise
   make checkevidence says whether the record of gpucheck fits the sources
   make install      prefix=/usr/local DESTDIR=; with manual pages and documents, and the site where make docs was run

@@ -16,7 +16,7 @@ static char help
        "  -d <1> -repeat <5> -rtol <1e-10>\n"
        "  -cudss <libcudss.so.1>  cuDSS 1.0 (PyPI: nvidia-cudss-cu13), loaded at run time\n"
        "  -cudss_rows <1000000>   at most so many rows for cuDSS\n"
-       "  -mkl <libmkl_rt.so.2>   a library with dgbtrf_ and dgbtrs_, loaded at run time; MKL_NUM_THREADS counts\n"
+       "  -mkl <libmkl_rt.so.3>   a library with dgbtrf_ and dgbtrs_, loaded at run time; MKL_NUM_THREADS counts\n"
        "  -ilu_rows <100000>      at most so many rows for ILU(0) of cuSPARSE, which is an exact LU of a full band\n"
        "  -mat_type aijcusparse   PCSPIKE, cuDSS and cuSPARSE need it; without it those on the host remain\n\n";
 

@@ -328,8 +328,8 @@ PETSC_EXTERN const char *const KSPFusedPersistentTypes[];
 
   Values:
 + `KSP_FUSED_PRECISION_DOUBLE` - that of `PetscReal`, also where that is single
-. `KSP_FUSED_PRECISION_SINGLE` - 4 bytes a real number
-. `KSP_FUSED_PRECISION_BF16`   - 2 bytes a real number, and 4 bytes more a row
+. `KSP_FUSED_PRECISION_SINGLE` - 4 bytes a real number, and 4 bytes more a row for what rounding has taken
+. `KSP_FUSED_PRECISION_BF16`   - 2 bytes a real number, and likewise
 - `KSP_FUSED_PRECISION_AUTO`   - where no cache holds the matrix, so that products wait for its values: bf16 where
                                  no digit is lost, else single
 

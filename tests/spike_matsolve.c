@@ -232,7 +232,8 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestRefined());
-  PetscCall(TestFails());
+  /* before 3.26 PETSc has no MatSetInf() of dense matrices, which it calls there */
+  if (PETSC_VERSION_GE(3, 26, 0)) PetscCall(TestFails());
   PetscCall(TestInside());
   PetscCall(TestTwo());
   PetscCall(SpikeTestEnd("spike_matsolve"));

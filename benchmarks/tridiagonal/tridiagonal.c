@@ -24,7 +24,7 @@ systems are divided among them; one long system has one core, which is all that 
   -cuda <true>         times on CUDA, where there is a device and one rank\n\
   -preconditioner <true>  and of PCSPIKE there\n\
   -host <true>         times on the host\n\
-  -mkl <libmkl_rt.so.2>  a library with MKL's functions, loaded at run time\n\
+  -mkl <libmkl_rt.so.3>  a library with MKL's functions, loaded at run time\n\
   -isa <best>          base, v3, v4 or best\n\
   -errors              the table of errors instead: the systems of the first case, 512 of 512 unknowns, of each\n\
  kind, on the host and, where there is one, a device, PARTITION with chunks of 63 rows unless -chunk is given\n\

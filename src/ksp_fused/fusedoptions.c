@@ -56,7 +56,8 @@ static PetscErrorCode KSPFusedSetReductions_Fused(KSP ksp, KSPFusedReductions fo
 . ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
-. form - `KSP_FUSED_REDUCTIONS_PLAIN` (default) or `KSP_FUSED_REDUCTIONS_MERGED`
+. form - `KSP_FUSED_REDUCTIONS_PLAIN`, the default of `KSPBCGSFUSED` and `KSPCGFUSED`, or
+         `KSP_FUSED_REDUCTIONS_MERGED`, that of `KSPIDRFUSED`
 
   Level: intermediate
 

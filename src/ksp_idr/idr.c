@@ -424,8 +424,7 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
 . -ksp_fused_lockstep (true|false)                     - wait for each iteration, `KSPFusedSetLockstep()`
 . -ksp_fused_matsolve (columns|single)                 - several right-hand sides in `KSPMatSolve()`: all columns
                                                        together, or one by one, `KSPFusedSetMatSolveType()`
-. -ksp_fused_spmv (petsc|auto)                         - products by a copy of the matrix where there is one,
-                                                       `KSPFusedSetSpMVType()`
+. -ksp_fused_spmv (auto|petsc|dia|sell|stencil|blocks) - who makes the products, `KSPFusedSetSpMVType()`
 . -ksp_fused_precision (double|single|bf16|auto)       - values of the matrix in products, `KSPFusedSetPrecision()`
 . -ksp_fused_graph (auto|off)                          - CUDA graphs where nothing but kernels of our own is launched,
                                                        `KSPFusedSetGraph()`

@@ -38,7 +38,7 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
   Notes:
   The rows of each rank are cut into subdomains, contiguous block rows of equal number, each of which is factored by
   itself; what couples two subdomains or two ranks is left out, as `PCBJACOBI` leaves it out. By default there is one
-  subdomain on each rank on the host: then the preconditioner is that of `PCBJACOBI` with `PCILU` on a `MATBAIJ` matrix,
+  subdomain on each rank: then the preconditioner is that of `PCBJACOBI` with `PCILU` on a `MATBAIJ` matrix,
   and takes as many iterations.
 
   Blocks may have from 1 to 32 rows; sizes 1 to 8 and 16 have kernels of their own. Larger blocks of the matrix fall

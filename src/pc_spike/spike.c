@@ -92,11 +92,11 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   merged two by two into one (recursive SPIKE, which is block cyclic reduction of the reduced system, with row exchanges
   inside its blocks), and the ranks likewise, each of which sends two half-bandwidths of values to all others in an
   apply. It takes whole spikes in a setup and two sweeps in an apply. `PC_SPIKE_AUTO`, the default, takes the truncated
-  form where what it neglects is below 10000 times the window tolerance, by the spikes of each setup, and the full form
-  elsewhere, and where pivots were boosted. Then, and with one partition, M is the band's inverse to rounding, as long
-  as no partition is much worse conditioned than the matrix. Where partitions are singular, though systems with the
-  matrix have solutions, and factors are of no use therefore, one partition a rank is tried, unless their number is
-  given; -info says so.
+  form where what it neglects is below 10000 times the window tolerance, at most 1e-3 and at least 10 times the rounding
+  unit of the factors, by the spikes of each setup, and the full form elsewhere, and where pivots were boosted. Then,
+  and with one partition, M is the band's inverse to rounding, as long as no partition is much worse conditioned than
+  the matrix. Where partitions are singular, though systems with the matrix have solutions, and factors are of no use
+  therefore, one partition a rank is tried, unless their number is given; -info says so.
 
   -ksp_type preonly makes it a direct solver, where the band holds the whole matrix: each solve is checked by its
   backward error, and refined; where that does not help, the solve fails (`PCSpikeSetDirect()`). `MATSOLVERSPIKE` is the

@@ -285,8 +285,9 @@ static PetscErrorCode PCSpikeGetBatchType_Spike(PC pc, PCSpikeBatchType *type)
   have different lengths, which are sorted; shorter ones are padded to the longest beside them. `PCSpikeSetPivoting()`
   exchanges rows inside each system.
 
-  `PC_SPIKE_BATCH_AUTO` asks a model of the backend whether that takes less time than one band, on all ranks, and takes
-  one band where partitions are asked for (`PCSpikeSetLocalPartitions()`). Always one band, as the view and -info say:
+  `PC_SPIKE_BATCH_AUTO` takes a batch where half-bandwidths are at most what the backend is faster with, and padding
+  does not cost more than that gains, on all ranks, and one band where partitions are asked for
+  (`PCSpikeSetLocalPartitions()`). Always one band, as the view and -info say:
   systems that lie on two ranks, except with `PC_SPIKE_BLOCK`, which leaves out what couples ranks; factors by Cholesky
   (`PCSpikeSetFactorType()`); factors in another precision than that of the vectors; backends without row exchanges for
   `PCSpikeSetPivoting()`.
