@@ -202,7 +202,7 @@ int main(int argc, char **argv)
       test:
          suffix: ranks
          nsize: {{2 3 5}}
-         args: -n 40 -first 100 -spike_host_baijcuda
+         args: -n 100 -spike_host_baijcuda
       test:
          suffix: cuda
          nsize: {{1 2}}
