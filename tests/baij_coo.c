@@ -309,7 +309,7 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/baij_coo_1.out
-      filter: grep -v "function name: "
+      filter: grep -v -e "function name: " -e MatILUFactorSymbolic_SeqBAIJ_ilu0
       test:
          suffix: 1
          nsize: {{1 2 3 5}}

@@ -625,6 +625,7 @@ int main(int argc, char **argv)
       nsize: 2
       requires: double !complex
       args: -view -bs {{1 2}separate output}
-      filter: sed -e "s@[0-9]* bytes@N bytes@g" -e "s@|a_ij| [0-9].*e.*@|a_ij| N@" -e "s@M^-1|| .*@M^-1|| N@"
+      filter: sed -e "s@ = precond matrix@, which is also used to construct the preconditioner@" \
+        -e "s@[0-9]* bytes@N bytes@g" -e "s@|a_ij| [0-9].*e.*@|a_ij| N@" -e "s@M^-1|| .*@M^-1|| N@"
 
 TEST*/
