@@ -169,6 +169,7 @@ static PetscErrorCode TestSlices(void)
       if (start == 0 && end > 1) PetscCall(MatSetValue(A, 0, 1, k == 1 ? 5.0 : nan, INSERT_VALUES));
       PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
       PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+      PetscCall(KSPSetOperators(ksp, A, A));
       PetscCall(KSPSetUp(ksp));
     }
     PetscCall(PCFactorGetMatrix(pc, &F));

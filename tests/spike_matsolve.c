@@ -204,6 +204,7 @@ static PetscErrorCode TestTwo(void)
   PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
   PetscCall(CreateBlocks(A, 5, &B, &X));
   PetscCall(CreateSolver(A, KSPPREONLY, PC_SPIKE_TRUNCATED, &one, &pc));
+  PetscCall(PCSpikeSetMaxRefinements(pc, 10));
   PetscCall(CreateSolver(A, KSPPREONLY, PC_SPIKE_TRUNCATED, &two, &other));
   PetscCall(KSPSetUp(two));
   PetscCall(KSPSetUpOnBlocks(two));
