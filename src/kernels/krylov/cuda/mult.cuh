@@ -72,9 +72,10 @@ static inline PetscInt64 __host__ __device__ SpikeNarrowPlace(int count, int d, 
   return (((PetscInt64)tile * count + d) * 32 + i % 32) * SPIKE_NARROW_ROWS + i / 32;
 }
 
-static inline PetscInt64 __host__ __device__ SpikeNarrowPlaces(const SpikeKrylovDia &m)
+/* Rows of whole tiles */
+static inline PetscInt64 __host__ __device__ SpikeNarrowTiledRows(const SpikeKrylovDia &m)
 {
-  return ((PetscInt64)m.n + SPIKE_NARROW_TILE - 1) / SPIKE_NARROW_TILE * SPIKE_NARROW_TILE * m.count;
+  return ((PetscInt64)m.n + SPIKE_NARROW_TILE - 1) / SPIKE_NARROW_TILE * SPIKE_NARROW_TILE;
 }
 
 static inline const PetscScalar *__host__ __device__ SpikeValues(const SpikeKrylovSell &m)

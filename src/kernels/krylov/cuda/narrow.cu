@@ -40,7 +40,7 @@ __global__ static void SpikeNarrowDIA(SpikeKrylovDia m, V *__restrict__ low, Spi
 {
   SpikeNarrowSeen mine = {0, 0};
 
-  const PetscInt64 rows = SpikeNarrowPlaces(m) / PetscMax(1, m.count);
+  const PetscInt64 rows = SpikeNarrowTiledRows(m);
 
   for (PetscInt64 i = (PetscInt64)blockIdx.x * blockDim.x + threadIdx.x; i < rows;
        i += (PetscInt64)gridDim.x * blockDim.x) {
@@ -141,7 +141,7 @@ PetscErrorCode SpikeKrylovNarrow_CUDA(SpikeKrylov *s, const void *copy, PetscSpi
     c->base.narrow    = PETSC_TRUE;
     c->base.precision = precision;
     c->base.exact     = PETSC_TRUE;
-    PetscCall(SpikeNarrowMake(c, dia ? SpikeNarrowPlaces(c->dia) : 32 * c->sell.chunks, size, &fits));
+    PetscCall(SpikeNarrowMake(c, dia ? SpikeNarrowTiledRows(c->dia) * c->dia.count : 32 * c->sell.chunks, size, &fits));
     c->base.bytes = (PetscInt64)sizeof(SpikeSingle) * SpikeKrylovCopyRows(c) +
                     (dia ? (PetscInt64)size * c->dia.count * c->dia.n
                          : 32 * c->sell.chunks * (PetscInt64)(size + sizeof(int)));
