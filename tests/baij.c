@@ -32,6 +32,7 @@ static PetscErrorCode TestDense(Mat A, Mat B, PetscInt columns, const char where
         PetscCall(MatDenseGetColumnVecRead(X, j, &x));
         PetscCall(MatDenseGetColumnVecRead(C, j, &c));
         PetscCall(VecDuplicate(c, &y));
+        PetscCall(BaijSetAll(y, 0.0));
         if (trans) PetscCall(MatMultTranspose(B, x, y));
         else PetscCall(MatMult(B, x, y));
         PetscCall(BaijSame(c, y, trans ? "A^T X" : "A X", where));

@@ -26,8 +26,8 @@ static PetscErrorCode Multiply(Fuzz *f, State *s, const char where[])
   PetscCall(VecDuplicate(y, &w));
   PetscCall(SpikeTestSetRandom(x, seed));
   PetscCall(SpikeTestSetRandom(w, seed + 1));
-  PetscCall(VecSet(y, 0.0));
-  PetscCall(VecSet(z, NAN));
+  PetscCall(BaijSetAll(y, 0.0));
+  PetscCall(BaijSetAll(z, NAN));
   if (trans) PetscCall(MatMultTranspose(s->B, x, y));
   else PetscCall(MatMult(s->B, x, y));
   if (add) PetscCall(VecAXPY(y, 1.0, w));

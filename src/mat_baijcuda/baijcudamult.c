@@ -107,6 +107,23 @@ static PetscErrorCode MatBAIJCUDAFallBack_Private(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  That of MATBAIJ may leave rows without blocks as they are, in an array on the host that it asks for without values:
+  zeros on a device would be lost
+*/
+static PetscErrorCode MatBAIJCUDAZero_Private(Vec y)
+{
+  PetscScalar *a;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(y, &n));
+  PetscCall(VecGetArrayWrite(y, &a));
+  PetscCall(PetscArrayzero(a, n));
+  PetscCall(VecRestoreArrayWrite(y, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* y = A^H x + z = conj(A^T conj(x)) + z, z NULL for 0: MATMPIBAIJ has no such product of its own */
 static PetscErrorCode MatBAIJCUDAHermitian_Private(Mat A, Vec x, Vec z, Vec y)
 {
@@ -144,7 +161,7 @@ static PetscErrorCode MatBAIJCUDAProduct_Private(Mat A, SpikeBlockOp op, Vec x, 
     else PetscCall((*c->ops.multtranspose)(A, x, y));
   } else if (z) PetscCall((*c->ops.multadd)(A, x, z, y));
   else {
-    PetscCall(VecSet(y, 0.0)); /* that of MATBAIJ may leave rows without blocks as they are */
+    PetscCall(MatBAIJCUDAZero_Private(y));
     PetscCall((*c->ops.mult)(A, x, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
