@@ -194,6 +194,26 @@ static void PCSpikeBorderPattern_Private(PCSpikeBorder *d, PetscInt start, Petsc
   }
 }
 
+/*
+  The pattern of T on one rank. MatSeqAIJSetPreallocationCSR() would set values of 0 one by one, which takes longer than
+  all else that finds a border
+*/
+static PetscErrorCode PCSpikeBorderSetPattern_Private(PCSpikeBorder *d)
+{
+  const PetscInt n = d->T->rmap->n;
+  PetscInt      *nnz;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &nnz));
+  for (PetscInt i = 0; i < n; i++) nnz[i] = d->ti[i + 1] - d->ti[i];
+  PetscCall(MatSeqAIJSetPreallocation(d->T, 0, nnz));
+  PetscCall(PetscFree(nnz));
+  PetscCall(MatSeqAIJSetColumnIndices(d->T, d->tj));
+  PetscCall(MatAssemblyBegin(d->T, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(d->T, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The border of the m rows and columns `rows`, ascending, of A, a MATAIJ; collective */
 PetscErrorCode PCSpikeBorderMake_Private(PC pc, Mat A, PetscInt m, const PetscInt rows[])
 {
@@ -223,8 +243,8 @@ PetscErrorCode PCSpikeBorderMake_Private(PC pc, Mat A, PetscInt m, const PetscIn
   PetscCall(MatSetSizes(d->T, nband, nband, PETSC_DETERMINE, PETSC_DETERMINE));
   if (d->across) PetscCall(MatSetType(d->T, PetscMemTypeHost(memtype) ? MATMPIAIJ : MATMPIAIJCUSPARSE));
   else PetscCall(MatSetType(d->T, PetscMemTypeHost(memtype) ? MATSEQAIJ : MATSEQAIJCUSPARSE));
-  PetscCall(MatSeqAIJSetPreallocationCSR(d->T, d->ti, d->tj, NULL));
-  PetscCall(MatMPIAIJSetPreallocationCSR(d->T, d->ti, d->tj, NULL));
+  if (d->across) PetscCall(MatMPIAIJSetPreallocationCSR(d->T, d->ti, d->tj, NULL));
+  else PetscCall(PCSpikeBorderSetPattern_Private(d));
   PetscCall(PetscFree2(d->ti, d->tj));
   PetscCall(PCSpikeBorderFill_Private(pc, A, nparts, parts));
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
