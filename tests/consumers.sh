@@ -14,6 +14,7 @@ fi
 mkdir moved
 cp -a "$loading/staged/opt/petscspike" moved/
 prefix=$work/moved/petscspike
+version=$(sed -n 's/^VERSION *:= *//p' "$top/makefile") abi=$(sed -n 's/^ABI *:= *//p' "$top/makefile")
 petsc_pc=${PETSC_DIR:-}/${PETSC_ARCH:-}/lib/pkgconfig
 
 # The installation itself
@@ -21,8 +22,8 @@ passes "moved: dll_append" "$right" $run "$plain" -dll_append "$prefix/lib/libpe
 grep -r -l -I -F "$loading" "$prefix" >output
 if [ ! -s output ]; then ok "moved: no file names the place where it was staged"
 else not_ok "moved: no file names the place where it was staged"; fi
-if [ "$(cd "$prefix/lib" && readlink libpetscspike.so)" = libpetscspike.so.0.1 ] &&
-  [ "$(cd "$prefix/lib" && readlink libpetscspike.so.0.1)" = libpetscspike.so.0.1.0 ]; then ok "moved: links"
+if [ "$(cd "$prefix/lib" && readlink libpetscspike.so)" = "libpetscspike.so.$abi" ] &&
+  [ "$(cd "$prefix/lib" && readlink "libpetscspike.so.$abi")" = "libpetscspike.so.$version" ]; then ok "moved: links"
 else ls -l "$prefix/lib" >output; not_ok "moved: links"; fi
 # Manual pages of all functions and types, and the documents with what they link to, moved too
 if ! command -v python3 >/dev/null; then
@@ -106,10 +107,11 @@ else skip "cmake: a plain compiler" "no cc"; fi
 if command -v mpicxx >/dev/null && [ "$compiler" -ef "$(command -v mpicc)" ] || [ "$compiler" = mpicc ]; then
   builds "C++" -DLANGUAGE=CXX -DCMAKE_CXX_COMPILER=mpicxx -DSOURCE="$here/consumers/main.cpp"
 else skip "cmake: C++" "no mpicxx that fits $compiler"; fi
-builds "version 0.1" -DWANTED=0.1
+builds "this version" -DWANTED=$abi
 PETSC_DIR= PETSC_ARCH= builds "PETSC_DIR as it was recorded"
-fails "version 0.2" 'not .*compatible .*0\.2|version: 0\.1\.0' -DWANTED=0.2
-fails "version 0.0" 'not .*compatible .*0\.0|version: 0\.1\.0' -DWANTED=0.0.1
+later=${abi%.*}.$((${abi#*.} + 1))
+fails "a later version" "not .*compatible .*$later|version: $version" -DWANTED=$later
+fails "an older version" "not .*compatible .*0\.0|version: $version" -DWANTED=0.0.1
 fails "no PETSc" 'no PETSc 3\.[0-9]+, for which petscspike was built.*set PETSC_DIR and PETSC_ARCH' \
   -DPETSC_DIR=/nowhere
 
