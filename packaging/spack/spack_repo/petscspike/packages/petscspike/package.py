@@ -14,7 +14,8 @@ class Petscspike(MakefilePackage, CudaPackage):
     regular grids, and fused Krylov methods. A library that any PETSc program loads with
     -dll_append."""
 
-    # This recipe lies in the repository of the sources: a checkout is what it builds, and where its documents are
+    # This recipe lies in the repository of the sources: a checkout is what it builds, and where
+    # its documents are
     _top = os.path.realpath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 6))
     git = "file://" + _top
     homepage = git
