@@ -302,7 +302,7 @@ CONSUMERS := $(foreach s,python consumers clients dmdatutorials papers,$(s):test
 .PHONY: testprograms check checkdevice test
 testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS) $(FAULTLIB) $(LIMITS)
 
-check: testprograms $(LOADING)/dmdatutorials/prepared
+check: testprograms $(if $(SANITIZE),,$(LOADING)/dmdatutorials/prepared)
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null
 	@$(MAKE) -s --no-print-directory install DESTDIR=$(abspath $(LOADING))/staged prefix=/opt/$(NAME) >/dev/null
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -o $(BUILD)/check loading:tests/loading.sh \

@@ -6,8 +6,8 @@
 . "$(cd "$(dirname "$0")" && pwd)/tap.sh"
 folder=${SPIKE_BUILD:?}/loading/dmdatutorials
 why=
-if [ ! -f "$folder/runs.json" ]; then why="no sources of tutorials in ${PETSC_DIR:-PETSC_DIR}"
-elif [ -n "${SPIKE_CFLAGS:-}" ]; then why="PETSc's programs are built without the sanitizers"
+if [ -n "${SPIKE_CFLAGS:-}" ]; then why="PETSc's programs are built without the sanitizers"
+elif [ ! -f "$folder/runs.json" ]; then why="no sources of tutorials in ${PETSC_DIR:-PETSC_DIR}"
 elif ! grep -q '^#define PETSC_USE_REAL_DOUBLE 1' "${PETSC_DIR:-}/${PETSC_ARCH:-}/include/petscconf.h"; then
   why="outputs are compared to 1e-4, for double precision"
 fi
