@@ -297,12 +297,12 @@ RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' S
 LIMIT  := $(if $(SANITIZE),-t 900)
 
 # Python, and programs that nobody here wrote; they say what they skip
-CONSUMERS := $(foreach s,python consumers clients papers,$(s):tests/$(s).sh)
+CONSUMERS := $(foreach s,python consumers clients dmdatutorials papers,$(s):tests/$(s).sh)
 
 .PHONY: testprograms check checkdevice test
 testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS) $(FAULTLIB) $(LIMITS)
 
-check: testprograms
+check: testprograms $(if $(SANITIZE),,$(LOADING)/dmdatutorials/prepared)
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null
 	@$(MAKE) -s --no-print-directory install DESTDIR=$(abspath $(LOADING))/staged prefix=/opt/$(NAME) >/dev/null
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -o $(BUILD)/check loading:tests/loading.sh \
@@ -336,11 +336,18 @@ fuzz: $(FUZZ)
 # make dmdatutorials [type=dia] [args="-g snes"]: PETSc's own tutorials that have a DMDA, with our matrix; type=none
 # only compiles them
 type ?= dia
+DMDACC := SPIKE_CC='$(PCC) $(PCC_FLAGS) -w $(CCPPFLAGS)' SPIKE_LINK='$(PETSC_LIB)'
 .PHONY: dmdatutorials
 dmdatutorials: $(so)
-	@$(RUNENV) SPIKE_CC='$(PCC) $(PCC_FLAGS) -w $(CCPPFLAGS)' SPIKE_LINK='$(PETSC_LIB)' \
-	  tools/dmdatutorials prepare $(BUILD)/dmdatutorials
+	@$(RUNENV) $(DMDACC) tools/dmdatutorials prepare $(BUILD)/dmdatutorials
 	@$(if $(filter none,$(type)),,$(RUNENV) tools/dmdatutorials run $(BUILD)/dmdatutorials $(type) -j $(JOBS) $(args))
+
+# Quick ones of them are a part of make check: tests/dmdatutorials.sh
+QUICK := ^(ksp/ex29_[1-46]|ksp/ex45_[12]|ksp/ex49_[1-35]|snes/ex5_[12]|snes/ex19_[68]|ts/ex7_[12]|ts/ex9_[1-3])$$
+$(LOADING)/dmdatutorials/prepared: tools/dmdatutorials $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(RUNENV) $(DMDACC) tools/dmdatutorials prepare $(@D) '$(QUICK)'
+	@touch $@
 
 # ---- The main job, benchmarks, GPU -----------------------------------------------------------------------------------
 .PHONY: demo programs bench gpucheck

@@ -106,12 +106,24 @@ static PetscErrorCode TestChanges(const BaijCase *c, Mat M[2], const char where[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The rows of this rank but for its last block, if it has more than one */
+static PetscErrorCode OwnRows(const BaijCase *c, Mat A, IS *rows)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(
+    ISCreateStride(PETSC_COMM_WORLD, PetscMax(0, end - begin - (end - begin > c->bs ? c->bs : 0)), begin, 1, rows));
+  PetscCall(ISSetBlockSize(*rows, c->bs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Matrices that PETSc makes from A have its type, and the same entries as those made from B */
 static PetscErrorCode TestMade(const BaijCase *c, Mat M[2], const char where[])
 {
   Mat       D[2], *sub[2];
   IS        rows;
-  PetscInt  begin, end;
   PetscBool equal;
   char      what[256];
 
@@ -151,18 +163,9 @@ static PetscErrorCode TestMade(const BaijCase *c, Mat M[2], const char where[])
     PetscCall(BaijCompare(D[0], D[1], "MatAXPY() with another pattern"));
   }
   for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&D[k]));
-  PetscCall(MatGetOwnershipRange(M[0], &begin, &end));
   if (c->mb == c->nb && c->mb) {
-    PetscCall(
-      ISCreateStride(PETSC_COMM_WORLD, PetscMax(0, end - begin - (end - begin > c->bs ? c->bs : 0)), begin, 1, &rows));
-    PetscCall(ISSetBlockSize(rows, c->bs));
+    PetscCall(OwnRows(c, M[0], &rows));
     Made("MatCreateSubMatrix", MatCreateSubMatrix(A, rows, rows, MAT_INITIAL_MATRIX, &B));
-    for (int k = 0; k < 2; k++) {
-      PetscCall(MatScale(M[k], 3.0));
-      /* before 3.26 that of MATMPIBAIJ takes blocks for rows */
-      if (PETSC_VERSION_GE(3, 26, 0)) PetscCall(MatCreateSubMatrix(M[k], rows, rows, MAT_REUSE_MATRIX, &D[k]));
-    }
-    if (PETSC_VERSION_GE(3, 26, 0)) PetscCall(BaijCompare(D[0], D[1], "MatCreateSubMatrix() again"));
     for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&D[k]));
     for (int again = 0; again < 2; again++) {
       for (int k = 0; k < 2; k++) {
@@ -175,6 +178,29 @@ static PetscErrorCode TestMade(const BaijCase *c, Mat M[2], const char where[])
     PetscCall(ISDestroy(&rows));
   }
 #undef Made
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatCreateSubMatrix() with new values into the matrix that it made */
+static PetscErrorCode TestReuse(const BaijCase *c, MatType ours, PetscBool remote)
+{
+  Mat M, D[2];
+  IS  rows;
+
+  PetscFunctionBegin;
+  if (c->mb != c->nb || !c->mb) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < 2; k++) {
+    PetscCall(BaijCreate(PETSC_COMM_WORLD, c, k ? MATBAIJ : ours, &M));
+    PetscCall(BaijFill(c, 1, 1, remote, INSERT_VALUES, M));
+    PetscCall(OwnRows(c, M, &rows));
+    PetscCall(MatCreateSubMatrix(M, rows, rows, MAT_INITIAL_MATRIX, &D[k]));
+    PetscCall(MatScale(M, 3.0));
+    PetscCall(MatCreateSubMatrix(M, rows, rows, MAT_REUSE_MATRIX, &D[k]));
+    PetscCall(ISDestroy(&rows));
+    PetscCall(MatDestroy(&M));
+  }
+  PetscCall(BaijCompare(D[0], D[1], "MatCreateSubMatrix() again"));
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&D[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,7 +302,7 @@ static PetscErrorCode TestAbsent(void)
 int main(int argc, char **argv)
 {
   PetscInt  from = 0, to = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(baijcases);
-  PetscBool absent = PETSC_FALSE;
+  PetscBool absent = PETSC_FALSE, reuse = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -284,9 +310,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-from", &from, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-to", &to, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-absent", &absent, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-reuse", &reuse, NULL));
   if (absent) PetscCall(TestAbsent());
   for (PetscInt k = from; k < to && !absent; k++)
-    PetscCall(TestCase(&baijcases[k], k % 4 == 2 ? MATMPIBAIJCUDA : MATBAIJCUDA, (PetscBool)(k % 2)));
+    PetscCall(
+      (reuse ? TestReuse : TestCase)(&baijcases[k], k % 4 == 2 ? MATMPIBAIJCUDA : MATBAIJCUDA, (PetscBool)(k % 2)));
   PetscCall(SpikeTestEnd("baij"));
   PetscCall(PetscFinalize());
   return 0;
@@ -300,6 +328,12 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 2 3 5}}
          args: -spike_host_baijcuda
+      # before 3.26 that of MATMPIBAIJ takes blocks for rows
+      test:
+         suffix: reuse
+         nsize: {{1 2 3 5}}
+         requires: petsc326
+         args: -spike_host_baijcuda -reuse
       test:
          suffix: absent
          requires: !cuda
@@ -308,5 +342,10 @@ int main(int argc, char **argv)
          suffix: cuda
          nsize: {{1 3}}
          requires: cuda gpurun
+      test:
+         suffix: cuda_reuse
+         nsize: {{1 3}}
+         requires: cuda gpurun petsc326
+         args: -reuse
 
 TEST*/

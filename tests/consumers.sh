@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# consumers.sh: an installation that was moved (make install DESTDIR=...), and what uses it: pkg-config, CMake, Spack.
-# Prints TAP lines; tools/check runs it.
+# consumers.sh: an installation that was moved (make install DESTDIR=...), and what uses it: pkg-config, CMake, Spack;
+# with the PETSc at hand, and with an installation of it. Prints TAP lines; tools/check runs it.
 
 . "$(cd "$(dirname "$0")" && pwd)/tap.sh"
 loading=${SPIKE_BUILD:?}/loading cc=${SPIKE_CC:-mpicc}
@@ -14,6 +14,7 @@ fi
 mkdir moved
 cp -a "$loading/staged/opt/petscspike" moved/
 prefix=$work/moved/petscspike
+version=$(sed -n 's/^VERSION *:= *//p' "$top/makefile") abi=$(sed -n 's/^ABI *:= *//p' "$top/makefile")
 petsc_pc=${PETSC_DIR:-}/${PETSC_ARCH:-}/lib/pkgconfig
 
 # The installation itself
@@ -21,8 +22,8 @@ passes "moved: dll_append" "$right" $run "$plain" -dll_append "$prefix/lib/libpe
 grep -r -l -I -F "$loading" "$prefix" >output
 if [ ! -s output ]; then ok "moved: no file names the place where it was staged"
 else not_ok "moved: no file names the place where it was staged"; fi
-if [ "$(cd "$prefix/lib" && readlink libpetscspike.so)" = libpetscspike.so.0.1 ] &&
-  [ "$(cd "$prefix/lib" && readlink libpetscspike.so.0.1)" = libpetscspike.so.0.1.0 ]; then ok "moved: links"
+if [ "$(cd "$prefix/lib" && readlink libpetscspike.so)" = "libpetscspike.so.$abi" ] &&
+  [ "$(cd "$prefix/lib" && readlink "libpetscspike.so.$abi")" = "libpetscspike.so.$version" ]; then ok "moved: links"
 else ls -l "$prefix/lib" >output; not_ok "moved: links"; fi
 # Manual pages of all functions and types, and the documents with what they link to, moved too
 if ! command -v python3 >/dev/null; then
@@ -106,10 +107,11 @@ else skip "cmake: a plain compiler" "no cc"; fi
 if command -v mpicxx >/dev/null && [ "$compiler" -ef "$(command -v mpicc)" ] || [ "$compiler" = mpicc ]; then
   builds "C++" -DLANGUAGE=CXX -DCMAKE_CXX_COMPILER=mpicxx -DSOURCE="$here/consumers/main.cpp"
 else skip "cmake: C++" "no mpicxx that fits $compiler"; fi
-builds "version 0.1" -DWANTED=0.1
+builds "this version" -DWANTED=$abi
 PETSC_DIR= PETSC_ARCH= builds "PETSC_DIR as it was recorded"
-fails "version 0.2" 'not .*compatible .*0\.2|version: 0\.1\.0' -DWANTED=0.2
-fails "version 0.0" 'not .*compatible .*0\.0|version: 0\.1\.0' -DWANTED=0.0.1
+later=${abi%.*}.$((${abi#*.} + 1))
+fails "a later version" "not .*compatible .*$later|version: $version" -DWANTED=$later
+fails "an older version" "not .*compatible .*0\.0|version: $version" -DWANTED=0.0.1
 fails "no PETSc" 'no PETSc 3\.[0-9]+, for which petscspike was built.*set PETSC_DIR and PETSC_ARCH' \
   -DPETSC_DIR=/nowhere
 
@@ -126,4 +128,46 @@ else
   passes "spack: what it calls" "ok *$" python3 "$here/python/spackrecipe.py" "$recipe/packages/petscspike/package.py" \
     "$top" "${PETSC_DIR:-}" "${PETSC_ARCH:-}" "$work/spackprefix"
 fi
+
+# The same with an installation of this PETSc (PETSC_DIR alone), for which the library is linked again from its objects,
+# installed and moved
+petsc=$work/petsc build=$work/build no_prefix=
+if [ -z "${PETSC_ARCH:-}" ]; then no_prefix="PETSC_DIR is an installation, all tests have it"
+elif ! command -v python3 >/dev/null; then no_prefix="no python3"
+elif [ ! -f "$PETSC_DIR/config/install.py" ]; then no_prefix="PETSC_DIR has no config/install.py"
+elif [ ! -d "$SPIKE_BUILD/obj" ]; then no_prefix="SPIKE_BUILD has no objects"
+elif ! command -v pkg-config >/dev/null; then no_prefix="no pkg-config"
+elif [ -n "${SPIKE_CFLAGS:-}" ]; then no_prefix="not with sanitizers"; fi
+if [ -n "$no_prefix" ]; then
+  for t in "PETSc" "compiles" "links" "the library is moved" "pkg-config" "spack"; do
+    skip "prefix: $t" "$no_prefix"
+  done
+  finish
+fi
+passes "prefix: PETSc" "" python3 "$here/python/petscprefix.py" "$PETSC_DIR" "$PETSC_ARCH" "$petsc"
+makes() # FOLDER ARGUMENTS...: the makefile with that PETSc
+{
+  local folder=$1
+  shift
+  env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$top" PETSC_DIR="$petsc" PETSC_ARCH= BASE="$folder" "$@"
+}
+passes "prefix: compiles" "" makes "$work/one" "$work/one/obj/src/register.o"
+mkdir -p "$build"
+ln -s "$SPIKE_BUILD/obj" "$build/obj"
+passes "prefix: links" "Installed in $work/old" makes "$build" -o "$build/flags" -o "$build/cudaflags" install \
+  prefix="$work/old" DESTDIR=
+mv old new 2>/dev/null
+prefix=$work/new PKG_CONFIG_PATH=$work/new/lib/pkgconfig:$petsc/lib/pkgconfig
+unset PETSC_DIR PETSC_ARCH
+export PKG_CONFIG_PATH
+if $cc -o alone "$here/loading/solve.c" $(pkg-config --cflags --libs petsc) -Wl,-rpath,"$petsc/lib" >output 2>&1; then
+  passes "prefix: the library is moved" "$right" $run ./alone -dll_append "$prefix/lib/libpetscspike.so" -pc_type spike
+else not_ok "prefix: the library is moved"; fi
+if compile $(pkg-config --cflags --libs petscspike) >output 2>&1 && ldd consumer >output &&
+  grep -q "=> $petsc/lib/libpetsc" output; then passes "prefix: pkg-config" "$right" $run ./consumer
+else not_ok "prefix: pkg-config"; fi
+unset PKG_CONFIG_PATH
+builds "PETSc by --prefix, as it was recorded" -DCMAKE_C_COMPILER="$compiler"
+passes "prefix: spack" "ok *$" python3 "$here/python/spackrecipe.py" "$recipe/packages/petscspike/package.py" "$top" \
+  "$petsc" "" "$work/spackprefix"
 finish

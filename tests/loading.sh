@@ -23,7 +23,7 @@ run="$mpiexec -n 1"
 # -dll_append and -dll_prepend
 solves "dll_append, absolute path" 1 $run "$plain" -dll_append "$lib" -pc_type spike
 solves "dll_append, without suffix" 1 $run "$plain" -dll_append "${lib%.so}" -pc_type spike
-solves "dll_append, versioned names" 1 $run "$plain" -dll_append "$lib.0.1.0" -pc_type spike
+solves "dll_append, versioned names" 1 $run "$plain" -dll_append "$(readlink -f "$lib")" -pc_type spike
 solves "dll_prepend" 1 $run "$plain" -dll_prepend "$lib" -pc_type spike
 SPIKE_DIR=$(dirname "$(dirname "$lib")") solves 'dll_append, ${SPIKE_DIR}' 1 \
   $run "$plain" -dll_append '${SPIKE_DIR}/lib/libpetscspike.so' -pc_type spike

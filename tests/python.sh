@@ -5,7 +5,7 @@
 
 . "$(cd "$(dirname "$0")" && pwd)/tap.sh"
 find_python
-names="before|after|between|plain|both|functions|gridstencil|results|mistakes|state|state, 2 ranks|no petsc4py"
+names="before|after|between|plain|both|functions|gridstencil|results|mistakes|state|state, 2 ranks|what is registered|no petsc4py"
 names="$names|no library|another scalar|not initialized|requirements|no PETSc"
 if [ -n "$no_python" ]; then
   while IFS= read -r -d '|' name; do skip "python: $name" "$no_python"; done <<<"$names|"
@@ -29,6 +29,10 @@ done
 state='petscspike +[0-9.]+ .* PETSc +[0-9.]+ .* GPU .* types .* bcgsfused .* spike .*: [0-9]+ iterations, .* right *$'
 passes "python: state" "$state" $run -m petscspike
 passes "python: state, 2 ranks" "$state" "$mpiexec" -n 2 "$python" -m petscspike -pc_spike_type truncated
+for ranks in 1 3; do
+  passes "python: what is registered, $ranks ranks" "MISSING .* registered: OK *$" \
+    "$mpiexec" -n $ranks "$python" "$here/python/registered.py"
+done
 passes "python: path of the library" "^$lib *$" $run -m petscspike --library
 passes "python: path of the header" "include *$" $run -m petscspike --include
 

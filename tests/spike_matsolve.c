@@ -229,14 +229,18 @@ static PetscErrorCode TestTwo(void)
 
 int main(int argc, char **argv)
 {
+  PetscBool fails = PETSC_FALSE;
+
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
-  PetscCall(TestRefined());
-  /* before 3.26 PETSc has no MatSetInf() of dense matrices, which it calls there */
-  if (PETSC_VERSION_GE(3, 26, 0)) PetscCall(TestFails());
-  PetscCall(TestInside());
-  PetscCall(TestTwo());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-fails", &fails, NULL));
+  if (fails) PetscCall(TestFails());
+  else {
+    PetscCall(TestRefined());
+    PetscCall(TestInside());
+    PetscCall(TestTwo());
+  }
   PetscCall(SpikeTestEnd("spike_matsolve"));
   PetscCall(PetscFinalize());
   return 0;
@@ -253,10 +257,21 @@ int main(int argc, char **argv)
          suffix: log
          nsize: 2
          args: -log_view :/dev/null
+      # before 3.26 PETSc has no MatSetInf() of dense matrices, which it calls there
+      test:
+         suffix: fails
+         nsize: {{1 2 3}}
+         requires: petsc326
+         args: -fails
       test:
          suffix: cuda
          nsize: {{1 2}}
          requires: cuda gpurun
          args: -mat_type aijcusparse
+      test:
+         suffix: cuda_fails
+         nsize: {{1 2}}
+         requires: cuda gpurun petsc326
+         args: -mat_type aijcusparse -fails
 
 TEST*/

@@ -474,8 +474,8 @@ static PetscErrorCode TestCorners(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCSpikeSetDirect(): each column of KSPMatSolve() and PCMatApply(), and setups that are tried */
-static PetscErrorCode TestDirect(void)
+/* PCSpikeSetDirect(): each column of KSPMatSolve() and PCMatApply(), setups that are tried, and a solve after one */
+static PetscErrorCode TestDirect(PetscBool solve)
 {
   const SpikeTestBand good = {120, 2, 3, 1.5, SPIKE_TEST_RANDOM, 11}, bad = {120, 3, 3, 0.15, SPIKE_TEST_RANDOM, 12};
   const PetscInt      m = 5;
@@ -534,7 +534,7 @@ static PetscErrorCode TestDirect(void)
   PetscCall(KSPSetUp(ksp));
   PetscCall(PCGetFailedReason(pc, &failed));
   PetscCall(SpikeTestCheck((PetscBool)(failed == PC_FACTOR_OTHER), "trial: %s", PCFailedReasons[failed]));
-  if (PETSC_VERSION_GE(3, 26, 0)) { /* KSPPREONLY ends in an error before: MatSetInf() knew no dense matrix */
+  if (solve) {
     PetscCall(KSPMatSolve(ksp, B, X));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "trial: ends with %s",
@@ -706,24 +706,29 @@ static PetscErrorCode TestOptions(void)
 
 int main(int argc, char **argv)
 {
+  PetscBool trial = PETSC_FALSE;
+
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
-  PetscCall(TestPrecisions(2, 3));
-  PetscCall(TestPrecisions(1, 1));
-  PetscCall(TestPrecisions(20, 11));
-  PetscCall(TestExtremes());
-  PetscCall(TestTruncated());
-  PetscCall(TestProduct());
-  PetscCall(TestMatrix());
-  PetscCall(TestCorners());
-  PetscCall(TestDirect());
-  PetscCall(TestGrowth(40, 2, 3));
-  PetscCall(TestGrowth(97, 13, 0));
-  PetscCall(TestGrowth(61, 0, 17));
-  PetscCall(TestGrowth(130, 20, 33));
-  PetscCall(TestQuality());
-  PetscCall(TestOptions());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-trial", &trial, NULL));
+  PetscCall(TestDirect(trial));
+  if (!trial) {
+    PetscCall(TestPrecisions(2, 3));
+    PetscCall(TestPrecisions(1, 1));
+    PetscCall(TestPrecisions(20, 11));
+    PetscCall(TestExtremes());
+    PetscCall(TestTruncated());
+    PetscCall(TestProduct());
+    PetscCall(TestMatrix());
+    PetscCall(TestCorners());
+    PetscCall(TestGrowth(40, 2, 3));
+    PetscCall(TestGrowth(97, 13, 0));
+    PetscCall(TestGrowth(61, 0, 17));
+    PetscCall(TestGrowth(130, 20, 33));
+    PetscCall(TestQuality());
+    PetscCall(TestOptions());
+  }
   PetscCall(SpikeTestEnd("spike_refine"));
   PetscCall(PetscFinalize());
   return spiketest_failures ? 1 : 0;
@@ -736,10 +741,21 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          nsize: {{1 2 3}}
+      # before 3.26 KSPPREONLY ends in an error there: MatSetInf() knew no dense matrix
+      test:
+         suffix: trial
+         nsize: {{1 2 3}}
+         requires: petsc326
+         args: -trial
       test:
          suffix: cuda
          nsize: {{1 2}}
          requires: cuda gpurun
          args: -mat_type aijcusparse
+      test:
+         suffix: cuda_trial
+         nsize: {{1 2}}
+         requires: cuda gpurun petsc326
+         args: -mat_type aijcusparse -trial
 
 TEST*/

@@ -9,6 +9,7 @@ Needs matplotlib for PNG and PDF. Without it an SVG file of the same name is wri
 
 import argparse
 import csv
+import html
 import math
 import os
 import sys
@@ -97,7 +98,7 @@ def svg_plot(title, panels, out):
         % ((w + left) * len(panels) + 20, h + top + 48)
     ]
     s.append('<rect width="100%" height="100%" fill="white"/>')
-    s.append('<text x="%d" y="18">%s</text>' % (left, title.replace("&", "&amp;").replace("<", "&lt;")))
+    s.append('<text x="%d" y="18">%s</text>' % (left, html.escape(title)))
     for n, (problem, panel) in enumerate(panels.items()):
         x0, y0 = left + n * (w + left), top
         t0, t1, r0, r1 = limits(panel)
@@ -110,7 +111,7 @@ def svg_plot(title, panels, out):
 
         s.append('<clipPath id="c%d"><rect x="%d" y="%d" width="%d" height="%d"/></clipPath>' % (n, x0, y0, w, h))
         s.append('<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="black"/>' % (x0, y0, w, h))
-        s.append('<text x="%d" y="%d" text-anchor="middle" font-size="13">%s</text>' % (x0 + w / 2, y0 - 8, problem))
+        s.append('<text x="%d" y="%d" text-anchor="middle" font-size="13">%s</text>' % (x0 + w / 2, y0 - 8, html.escape(problem)))
         s.append(
             '<text x="%d" y="%d" text-anchor="middle">seconds since the setup began</text>' % (x0 + w / 2, y0 + h + 34)
         )
@@ -141,7 +142,7 @@ def svg_plot(title, panels, out):
             )
             s.append(
                 '<path d="M%d %d h18" stroke="%s" stroke-width="3"%s/><text x="%d" y="%d">%s</text>'
-                % (x0 + 10, y0 + h - 14 - 15 * k, color, dash, x0 + 33, y0 + h - 10 - 15 * k, label)
+                % (x0 + 10, y0 + h - 14 - 15 * k, color, dash, x0 + 33, y0 + h - 10 - 15 * k, html.escape(label))
             )
     s.append(
         '<text transform="translate(14 %d) rotate(-90)" text-anchor="middle">||b - A x|| / ||b||</text></svg>'

@@ -276,37 +276,77 @@ static PetscErrorCode KeepErrorText(MPI_Comm comm, int line, const char *fun, co
 }
 
 /*
-  An error of one method should not end the comparison. That is safe on one rank alone: among several, one may have seen
-  the error while the others wait for it.
+  *ierr <- what f(ctx) returned, note <- the text of its error: one method, or one type of matrices, should not end the
+  comparison. That is safe on one rank alone: among several, one may have seen the error while the others wait for it.
 */
-static PetscErrorCode SolveMethodCatchErrors(AppCtx *app, Mat A, Vec b, Result *r)
+static PetscErrorCode CatchErrors(MPI_Comm comm, PetscErrorCode (*f)(void *), void *ctx, char note[],
+                                  PetscErrorCode *ierr)
 {
   PetscMPIInt size;
 #if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
   const int depth = petscstack.currentsize, hot = petscstack.hotdepth;
 #endif
+
+  PetscFunctionBegin;
+  *ierr = PETSC_SUCCESS;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size > 1) {
+    PetscCall((*f)(ctx));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscPushErrorHandler(KeepErrorText, note));
+  *ierr = (*f)(ctx);
+  PetscCall(PetscPopErrorHandler());
+#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
+  if (*ierr) {
+    petscstack.currentsize = depth + 1; /* this function is the last one that has not returned */
+    petscstack.hotdepth    = hot;
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arguments of what may fail */
+typedef struct {
+  AppCtx *app;
+  Mat     A, B; /* B: A as a matrix of another type */
+  Vec     b, c; /* c: b as a vector that fits B */
+  MatType type;
+  Result *r;
+} Attempt;
+
+static PetscErrorCode TrySolve(void *ctx)
+{
+  Attempt *a = (Attempt *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(SolveMethod(a->app, a->B, a->c, a->r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TryConvert(void *ctx)
+{
+  Attempt *a = (Attempt *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(a->A, a->type, MAT_INITIAL_MATRIX, &a->B));
+  PetscCall(MatCreateVecs(a->B, NULL, &a->c));
+  PetscCall(VecCopy(a->b, a->c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveMethodCatchErrors(Attempt *a)
+{
+  Result *r = a->r;
   PetscErrorCode (*mult)(Mat, Vec, Vec);
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCall(MethodAvailable(A, r->method, &r->available));
+  PetscCall(MethodAvailable(a->B, r->method, &r->available));
   if (!r->available) PetscFunctionReturn(PETSC_SUCCESS);
-  if (size > 1) {
-    PetscCall(SolveMethod(app, A, b, r));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatGetOperation(A, MATOP_MULT, (PetscErrorCodeFn **)&mult));
-  PetscCall(PetscPushErrorHandler(KeepErrorText, r->note));
-  r->ierr = SolveMethod(app, A, b, r);
-  PetscCall(PetscPopErrorHandler());
+  PetscCall(MatGetOperation(a->B, MATOP_MULT, (PetscErrorCodeFn **)&mult));
+  PetscCall(CatchErrors(PetscObjectComm((PetscObject)a->B), TrySolve, a, r->note, &r->ierr));
   r->failed = (PetscBool)(r->ierr != PETSC_SUCCESS);
-  if (r->failed) {
-    PetscCall(MatSetOperation(A, MATOP_MULT, (PetscErrorCodeFn *)mult));
-#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
-    petscstack.currentsize = depth + 1; /* this function is the last one that has not returned */
-    petscstack.hotdepth    = hot;
-#endif
-  }
+  if (r->failed) PetscCall(MatSetOperation(a->B, MATOP_MULT, (PetscErrorCodeFn *)mult));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -389,29 +429,30 @@ static PetscErrorCode Compare(AppCtx *app, const char problem[], const char titl
                           problem, title, n, info.nz_used, band[0], band[1]));
   PetscCall(PetscCalloc1(app->nmethods * app->ntypes, &res));
   for (PetscInt t = 0; t < app->ntypes; t++) {
-    Mat B = A;
-    Vec c = b;
+    Result        *of_type = &res[t * app->nmethods];
+    Attempt        a       = {app, A, A, b, b, app->types[t], NULL};
+    PetscErrorCode ierr    = PETSC_SUCCESS;
 
-    if (app->types[t]) { /* with the vectors of that type */
-      PetscCall(MatConvert(A, app->types[t], MAT_INITIAL_MATRIX, &B));
-      PetscCall(MatCreateVecs(B, NULL, &c));
-      PetscCall(VecCopy(b, c));
-    }
+    if (a.type) /* with the vectors of that type; the text of an error is told once */
+      PetscCall(CatchErrors(PETSC_COMM_WORLD, TryConvert, &a, of_type->note, &ierr));
     for (PetscInt k = 0; k < app->nmethods; k++) {
-      Result *r = &res[t * app->nmethods + k];
-
-      r->problem = problem;
-      r->method  = app->methods[k];
-      if (app->types[t]) r->type = app->types[t];
+      a.r          = &of_type[k];
+      a.r->problem = problem;
+      a.r->method  = app->methods[k];
+      if (a.type) a.r->type = a.type;
       else {
-        PetscCall(MatGetType(B, &r->type));
-        if (!strncmp(r->type, "seq", 3) || !strncmp(r->type, "mpi", 3)) r->type += 3;
+        PetscCall(MatGetType(A, &a.r->type));
+        if (!strncmp(a.r->type, "seq", 3) || !strncmp(a.r->type, "mpi", 3)) a.r->type += 3;
       }
-      PetscCall(SolveMethodCatchErrors(app, B, c, r));
+      if (ierr) {
+        a.r->available = a.r->failed = PETSC_TRUE;
+        a.r->ierr                    = ierr;
+      } else PetscCall(SolveMethodCatchErrors(&a));
     }
-    if (!app->types[t]) continue;
-    PetscCall(MatDestroy(&B));
-    PetscCall(VecDestroy(&c));
+    if (a.type && !ierr) {
+      PetscCall(MatDestroy(&a.B));
+      PetscCall(VecDestroy(&a.c));
+    }
   }
   PetscCall(PrintTable(app, app->nmethods * app->ntypes, res));
   PetscCall(PetscFree(res));
@@ -706,5 +747,11 @@ int main(int argc, char **argv)
          nsize: 1
          args: -mat_types aij,aijcusparse -use_gpu_aware_mpi 0
          filter: sed -e "s/aijcusparse/baij/"
+
+   # A type that cannot hold a matrix: its rows say so, and the others are solved
+   test:
+      suffix: types_dia
+      requires: !single
+      args: -check -n 2000 -ny 20 -methods spike,lu -mat_types dia,aij -problems channel,file
 
 TEST*/

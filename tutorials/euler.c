@@ -4,6 +4,9 @@ static char help[] = "The Euler equations in a periodic square: a vortex that a 
                      "and Newton's method.\n"
                      "  -steps <n>: time steps; -cfl <c>: their length, in those of an explicit scheme\n"
                      "  -da_grid_x <n>, -da_grid_y <n>: cells\n"
+                     "  -begin_view ascii:<file>, -end_view ascii:<file>: density, momentum and energy of each cell, "
+                     "before the first step\n"
+                     "and after the last\n"
                      "  -check: print what must hold on any number of ranks, not the iterations\n"
                      "  -dm_mat_type baij (default), or on a GPU baijcuda with -dm_vec_type cuda; options of the "
                      "solver: -ksp_view, ...\n\n";
@@ -268,6 +271,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-check", &check, NULL));
   PetscCall(Create(&f));
   PetscCall(Begin(&f));
+  PetscCall(VecViewFromOptions(f.U, NULL, "-begin_view"));
   PetscCall(Look(&f, &speed, &density, first));
   least = density;
   for (PetscInt s = 0; s < steps; s++) {
@@ -278,6 +282,7 @@ int main(int argc, char **argv)
     least = PetscMin(least, density);
     most  = PetscMax(most, quadratic);
   }
+  PetscCall(VecViewFromOptions(f.U, NULL, "-end_view"));
   for (int k = 0; k < 4; k++) change = PetscMax(change, PetscAbsReal(sums[k] / first[k] - 1.0));
   if (!check)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD,

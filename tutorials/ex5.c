@@ -3,6 +3,7 @@
 static char help
   [] = "u_t = u_xx + u_yy in the unit square, 0 on its boundary, by the scheme of Peaceman and Rachford.\n"
        "  -nx <n>, -ny <n>: cells along x and along y; -steps <n>: time steps until t = 0.1; then all of them doubled\n"
+       "  -u_view ascii:<file>: the temperature at the end, -error_view: its error; points i my + j inside, i along x\n"
        "  -mat_type aijcusparse: on a GPU; options of the two solvers begin with -x_ and -y_\n\n";
 
 #include <petscspike.h>
@@ -103,7 +104,9 @@ static PetscErrorCode Solve(PetscInt nx, PetscInt ny, PetscInt steps, PetscReal 
     PetscCall(VecScatterEnd(turn, bx, by, INSERT_VALUES, SCATTER_FORWARD));
     PetscCall(KSPSolve(kspy, by, uy));
   }
+  PetscCall(VecViewFromOptions(uy, NULL, "-u_view"));
   PetscCall(VecAXPY(uy, -1.0, exact));
+  PetscCall(VecViewFromOptions(uy, NULL, "-error_view"));
   PetscCall(VecNorm(uy, NORM_INFINITY, error));
   *error /= decay;
   PetscCall(PetscInfo(kspx, "%" PetscInt_FMT " x %" PetscInt_FMT " cells, %" PetscInt_FMT " steps: error %g\n", nx, ny,

@@ -48,7 +48,8 @@ petscspike.PCSpikeSetBandwidth(pc, 1, 1)
 ksp.setFromOptions()
 ksp.solve(b, x)
 
-info = petscspike.PCSpikeGetInfo(pc)
 PETSc.Sys.Print("%s with %s: converged: %s" % (ksp.getType(), pc.getType(), ksp.getConvergedReason() > 0))
-PETSc.Sys.Print("half-bandwidths %d and %d, %s" % (info["kl"], info["ku"], info["type"].name))
+if pc.getType() == petscspike.PCSPIKE:  # not another one of -pc_type
+    info = petscspike.PCSpikeGetInfo(pc)
+    PETSc.Sys.Print("half-bandwidths %d and %d, %s" % (info["kl"], info["ku"], info["type"].name))
 PETSc.Sys.Print("largest error %s" % ("< 1e-3" if (x - 1.0).norm(PETSc.NormType.INFINITY) < 1e-3 else "too large"))

@@ -5,6 +5,7 @@
 */
 static char help[] = "Decaying vortices in a periodic square, on a staggered grid, by the fractional-step method.\n"
                      "  -n <n>: cells each way; -steps <n>: time steps until t = 0.5; -nu <nu>: viscosity\n"
+                     "  -u_view ascii:<file>, -p_view ascii:<file>: velocity along x and pressure at the end\n"
                      "  -mat_form stencil|dia|aij: how the two matrices are kept; options of the solvers begin with "
                      "-velocity_ and -pressure_\n\n";
 
@@ -226,6 +227,8 @@ int main(int argc, char **argv)
   }
 
   /* 4. What came out */
+  PetscCall(VecViewFromOptions(f.u, NULL, "-u_view"));
+  PetscCall(VecViewFromOptions(f.p, NULL, "-p_view"));
   PetscCall(Divergence(&f, 1.0, f.bp));
   PetscCall(VecNorm(f.bp, NORM_INFINITY, &divergence));
   PetscCall(Exact(&f, 0.5, f.bu, f.bv));

@@ -8,6 +8,7 @@ static char help
        "  -da_grid_x <n>, -da_grid_y, -da_grid_z: cells (24 each); those along y and z are multiples of those along x\n"
        "  -steps <n>: time steps until t = 0.25; -nu <nu>: viscosity\n"
        "  -time: milliseconds of a step, and the shares of the two equations\n"
+       "  -u_view ascii:<file>, -p_view ascii:<file>: velocity along x and pressure at the end\n"
        "  -dm_vec_type cuda: on a GPU; options of the solvers begin with -velocity_ and -pressure_\n\n";
 
 /*
@@ -308,6 +309,8 @@ int main(int argc, char **argv)
   for (PetscInt k = 0; k < steps; k++) PetscCall(Step(&f));
 
   /* 4. What came out */
+  PetscCall(VecViewFromOptions(f.u[0], NULL, "-u_view"));
+  PetscCall(VecViewFromOptions(f.p, NULL, "-p_view"));
   PetscCall(Divergence(&f, 1.0));
   PetscCall(VecNorm(f.div, NORM_INFINITY, &divergence));
   PetscCall(Exact(&f, t, f.b));

@@ -8,6 +8,7 @@ static char help[] =
   "with. Implicit lines along x, then along y: beside the factor by which the scheme damps each wave.\n"
   "  -n <n>: points each way; -steps <n>: time steps; -r <r>: nu dt / (2 h^4), 1/16 is where explicit steps blow up\n"
   "  -time: milliseconds of a step too\n"
+  "  -begin_view ascii:<file>, -end_view ascii:<file>: u before the first step and after the last, line by line\n"
   "  -mat_type aijcusparse: on a GPU; options of the solver begin with -line_\n\n";
 
 /*
@@ -171,6 +172,7 @@ int main(int argc, char **argv)
              "Points from 5, steps from 1, r above 0");
   PetscCall(Create(n, r, &box));
   PetscCall(SetExact(&box, 0, PETSC_FALSE));
+  PetscCall(VecViewFromOptions(box.u, NULL, "-begin_view"));
   for (PetscInt s = 0; s < steps; s++) {
     PetscCall(HalfStep(&box));
     PetscCall(HalfStep(&box));
@@ -181,6 +183,7 @@ int main(int argc, char **argv)
   }
   PetscCall(VecSum(box.u, &sum));
   PetscCall(PetscTime(&end));
+  PetscCall(VecViewFromOptions(box.u, NULL, "-end_view"));
   PetscCall(SetExact(&box, steps, PETSC_TRUE));
   PetscCall(VecNorm(box.u, NORM_INFINITY, &error));
   if (error < 1e-11) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "each wave is damped as the scheme says\n"));

@@ -9,6 +9,9 @@ static char help[] = "Elevation of the water, eta_tt = g div(d grad eta), in a c
                      "then a hump before a beach, whose volume must stay.\n"
                      "  -n <n>: cells each way; -steps <n>: time steps until t = 0.5, a third of a period\n"
                      "  -time: milliseconds of a step instead, over a beach\n"
+                     "  -begin_view ascii:<file>, -end_view ascii:<file>: the hump before the first step and after the "
+                     "last; point\n"
+                     "(i, j) is number i n + j, i along x\n"
                      "  -mat_type aijcusparse: on a GPU; options of the two solvers begin with -x_ and -y_\n\n";
 
 /*
@@ -213,6 +216,7 @@ static PetscErrorCode Beach(PetscInt n, PetscInt steps, PetscBool timed, PetscRe
   PetscFunctionBeginUser;
   PetscCall(WaterCreate(n, 0.5 / steps, PETSC_TRUE, &w));
   PetscCall(Begin(&w, 1.0, w.eta));
+  PetscCall(VecViewFromOptions(w.eta, NULL, "-begin_view"));
   PetscCall(VecSum(w.eta, &before));
   PetscCall(Step(&w, PETSC_TRUE)); /* factors the lines */
   PetscCall(VecNorm(w.eta, NORM_2, &norm));
@@ -221,6 +225,7 @@ static PetscErrorCode Beach(PetscInt n, PetscInt steps, PetscBool timed, PetscRe
   PetscCall(VecNorm(w.eta, NORM_2, &norm)); /* has been waited for */
   PetscCall(PetscTime(&t1));
   PetscCall(VecSum(w.eta, &after));
+  PetscCall(VecViewFromOptions(w.eta, NULL, "-end_view"));
   *change = PetscAbsScalar(after - before) / PetscAbsScalar(before);
   PetscCheck(PetscIsNormalReal(norm), PETSC_COMM_WORLD, PETSC_ERR_FP, "The norm of the elevation is %g", (double)norm);
   if (timed) {

@@ -5,6 +5,7 @@ static char help
        "with\n"
        "half the spacing, and smoothed through values with noise.\n"
        "  -lines <m>: lines; -n <n>: intervals of a line; -smoothing <s>: weight of the curvature in the smoothing\n"
+       "  -csv <file>: knots, curve, values with noise and smoothed ones of the third line\n"
        "  -time: milliseconds of the first and of a later solve for both instead\n"
        "  -mat_type aijcusparse: on a GPU; options of the two solvers begin with -spline_ and -smooth_\n\n";
 
@@ -192,6 +193,30 @@ static PetscErrorCode Interpolate(const Lines *lines, PetscReal *error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The third line, with the smoothed values g: a rank that has it writes -csv */
+static PetscErrorCode Write(const Lines *lines, const PetscReal g[])
+{
+  const PetscInt number = 2;
+  char           name[PETSC_MAX_PATH_LEN];
+  PetscBool      set;
+  FILE          *fp;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", name, sizeof(name), &set));
+  if (!set || number < lines->first || number >= lines->first + lines->mine) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFOpen(PETSC_COMM_SELF, name, "w", &fp));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "x,curve,with noise,smoothed\n"));
+  for (PetscInt i = 0; i <= lines->n; i++) {
+    const PetscReal x = Knot(lines, number, i), exact = Curve(number, x);
+
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.6f,%.6f,%.6f,%.6f\n", (double)x, (double)exact,
+                           (double)(exact + 0.1 * Noise(number, i)),
+                           (double)g[(number - lines->first) * (lines->n + 1) + i]));
+  }
+  PetscCall(PetscFClose(PETSC_COMM_SELF, fp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   left: what smoothing leaves of the noise, by sums of squares. wrong: the second derivatives that smoothing has found
   are those of the spline through its values; by how much they differ, over the largest
@@ -234,6 +259,7 @@ static PetscErrorCode Smooth(const Lines *lines, PetscReal *left, PetscReal *wro
     }
   }
   PetscCall(VecRestoreArrayRead(v, &c));
+  PetscCall(Write(lines, f));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, squares, 2, MPIU_REAL, MPIU_SUM, PETSC_COMM_WORLD));
   *left = PetscSqrtReal(squares[0] / squares[1]);
   PetscCall(Curvatures(lines, spline, f, w));

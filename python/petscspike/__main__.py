@@ -36,10 +36,52 @@ def gpu(PETSc):
     return ", ".join(names)
 
 
-def types(PETSc, petscspike):
-    """Names of all types; those for GPUs are there where PETSc has CUDA."""
+KINDS = ("MATSOLVER", "MatSolver"), ("MATORDERING", "MatOrdering"), ("MAT", "Mat"), ("KSP", "KSP"), ("PC", "PC")
+
+
+def known(PETSc, kind, name):
+    """Whether PETSc finds a type by its name. Any other error than an unknown name, as without a GPU, comes after that."""
+    A = PETSc.Mat().createAIJ([1, 1], nnz=1, comm=PETSc.COMM_SELF)
+    A[0, 0] = 1.0
+    A.assemble()
+    unknown = {86, 92}  # PETSC_ERR_UNKNOWN_TYPE, PETSC_ERR_MISSING_FACTOR
+    try:
+        if kind == "MatOrdering":
+            unknown.add(63)  # PETSC_ERR_ARG_OUTOFRANGE
+            A.getOrdering(name)
+        elif kind == "MatSolver":
+            pc = PETSc.PC().create(PETSc.COMM_SELF)
+            pc.setOperators(A)
+            pc.setType("lu")
+            pc.setFactorSolverType(name)
+            pc.setFactorSetUpSolverType()
+        else:
+            made = getattr(PETSc, kind)().create(PETSc.COMM_SELF)
+            if kind == "Mat":
+                made.setSizes([1, 1])
+            made.setType(name)
+    except PETSc.Error as error:
+        return error.ierr not in unknown
+    return True
+
+
+def registered(PETSc, petscspike):
+    """Names of the header that PETSc knows, and those that it lacks, as "PC spike"; for GPUs where PETSc has CUDA."""
     cuda = PETSc.Sys.hasExternalPackage("cuda")
-    return {n for n in petscspike._header.strings().values() if cuda or not n.endswith("cuda")}
+    there, lacking = [], []
+    for macro, name in petscspike._header.strings().items():
+        kind = next(k for prefix, k in KINDS if macro.startswith(prefix))
+        if cuda or not name.endswith("cuda"):
+            (there if known(PETSc, kind, name) else lacking).append("%s %s" % (kind, name))
+    return sorted(there), sorted(lacking)
+
+
+def grouped(names):
+    """PC blockilu spike, KSP bcgsfused ..."""
+    groups = {}
+    for kind, name in (n.split() for n in names):
+        groups.setdefault(kind, []).append(name)
+    return ", ".join(" ".join([kind] + found) for kind, found in groups.items())
 
 
 def solve(PETSc, petscspike):
@@ -99,16 +141,19 @@ def main():
                       + ("CUDA" if built["cuda"] else "no CUDA")))
     config = petsc4py.get_config()
     folder = " ".join(v for v in (config.get("PETSC_DIR"), config.get("PETSC_ARCH")) if v)
+    there, lacking = registered(PETSc, petscspike)
     lines += [
         ("PETSc", "%s%s" % (".".join(map(str, PETSc.Sys.getVersion())), " in " + folder if folder else "")),
         ("petsc4py", petsc4py.__version__),
         ("GPU", gpu(PETSc)),
-        ("types", " ".join(sorted(types(PETSc, petscspike)))),
+        ("types", grouped(there)),
         ("ranks", PETSc.COMM_WORLD.getSize()),
     ]
+    if lacking:
+        lines.append(("MISSING", grouped(lacking) + ": petscspike.h names them, the library has not registered them"))
     for name, value in lines:
         PETSc.Sys.Print("%-12s %s" % (name, value))
-    return 0 if solve(PETSc, petscspike) else 1
+    return 0 if not lacking and solve(PETSc, petscspike) else 1
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ for name in names:
             links += bool(path)
             if path and (top / path).is_file() and not (folder / path).is_file():
                 wrong.append("%s: no %s" % (name, path))
-assert links > 50, links
+if links <= 50 and not wrong:
+    wrong.append("only %d links: they are not found" % links)
 print("\n".join(wrong) or "ok")
 sys.exit(bool(wrong))

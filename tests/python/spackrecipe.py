@@ -4,6 +4,7 @@
 It shows that the recipe is Python, which directives it has, and that make knows what the recipe asks it for (make -n).
 It is no replacement for a run of Spack.
 """
+import re
 import subprocess
 import sys
 import types
@@ -59,7 +60,13 @@ assert cls.git == "file://" + top, (cls.git, top)
 needed = [args[0] for args, _ in said["depends_on"]]
 assert any(n.startswith("petsc@3.") and "+shared" in n for n in needed), needed
 assert "mpi" in needed and "gmake" in needed, needed
-assert said["version"] and said["license"][0][0] == ("BSD-2-Clause",)
+assert cls.homepage == cls.git, cls.homepage  # the project has no other address
+header = open(top + "/include/petscspike.h", encoding="ascii").read()
+number = dict(re.findall(r"#define PETSCSPIKE_VERSION_(\w+)\s+(\d+)", header))
+number = "%(MAJOR)s.%(MINOR)s.%(SUBMINOR)s" % number
+versions = {args[0]: kwargs for args, kwargs in said["version"]}
+assert versions["main"] == {"branch": "main"} and versions[number] == {"tag": "v" + number}, versions
+assert said["license"][0][0] == ("BSD-2-Clause",)
 for cuda in (False, True):
     instance = cls()
     instance.spec, instance.prefix = Spec(cuda), prefix

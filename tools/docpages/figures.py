@@ -42,6 +42,38 @@ def lines_against(axes, table: dict[str, dict[float, float]], x: str, y: str) ->
     return rows
 
 
+def bars(axes, table: dict[str, dict[str, float]], x: str, y: str, one: bool = True) -> list[list[str]]:
+    """Groups of bars {name: {case: value}}, and their values as a table; one: with a line at 1."""
+    cases = list(dict.fromkeys(c for values in table.values() for c in values))
+    width = 0.8 / len(table)
+    for i, (name, values) in enumerate(table.items()):
+        places = [c + width * (i - (len(table) - 1) / 2) for c in range(len(cases))]
+        axes.bar(places, [values.get(c, 0) for c in cases], 0.9 * width, label=name)
+    axes.set_xticks(range(len(cases)), cases, fontsize=8)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    if one:
+        axes.axhline(1.0, color="black", linewidth=0.8)
+    if len(table) > 1:
+        axes.legend(fontsize=8)
+    rows = [[x or y] + cases]
+    return rows + [[name] + [f"{v[c]:.3g}" if c in v else "" for c in cases] for name, v in table.items()]
+
+
+def numbers(line: str) -> list[float]:
+    """The numbers of a line of a record, if it has nothing else."""
+    try:
+        return [float(w) for w in line.replace("|", " ").split()]
+    except ValueError:
+        return []
+
+
+def records(root: pathlib.Path, name: str, end: str = "") -> list[str]:
+    """Lines of a record, up to a text if one is given."""
+    text = (root / RESULTS / name).read_text(encoding="utf-8")
+    return (text.partition(end)[0] if end else text).split("\n")
+
+
 def krylov(root: pathlib.Path, axes) -> list[list[str]]:
     """Iterations of the fused Krylov methods on a GPU."""
     text = (root / RESULTS / "krylov.txt").read_text(encoding="utf-8").partition("# Host:")[0]
@@ -124,12 +156,104 @@ def blocks(root: pathlib.Path, axes) -> list[list[str]]:
     return rows
 
 
+def batch(root: pathlib.Path, axes) -> list[list[str]]:
+    """Batches of narrow bands beside one band of all of them."""
+    table: dict[str, dict[str, float]] = {"setup with new values": {}, "application": {}}
+    for line in records(root, "batch-cuda.txt", "# -pc_spike_batch_type always"):
+        x = numbers(line)
+        if len(x) != 14 or x[0] < 4096 or x[7] != x[7]:  # of fewer systems auto makes one band itself
+            continue
+        case = f"{x[0]:.0f} x {x[1]:.0f}, K = {x[2]:.0f}"
+        table["setup with new values"][case] = x[7] / x[4]
+        table["application"][case] = x[8] / x[5]
+    rows = bars(axes, table, "systems x rows", "times as fast as one band")
+    axes.set_xticks(range(len(rows[0]) - 1), [c.replace(", ", ",\n") for c in rows[0][1:]], fontsize=8)
+    return rows
+
+
+def border(root: pathlib.Path, axes) -> list[list[str]]:
+    """A band with a full row and column beside the band alone."""
+    table: dict[str, dict[str, float]] = {}
+    for line in records(root, "border-cuda.txt"):
+        x = numbers(line)
+        if len(x) == 11:
+            values = {"first setup": x[5], "setup with new values": x[7], "application": x[9]}
+            table[f"{x[0]:.0f} rows, K = {x[1]:.0f}"] = values
+    return bars(axes, table, "", "time over that of the band")
+
+
+def cholesky(root: pathlib.Path, axes) -> list[list[str]]:
+    """Cholesky on a GPU beside LU."""
+    table: dict[str, dict[float, float]] = {}
+    for line in records(root, "cholesky-cuda.txt"):
+        x = numbers(line)
+        if len(x) == 16:
+            for name, at in (("setup", 4), ("factorization", 8), ("application", 14)):
+                table.setdefault(name, {}).setdefault(x[1], x[at])
+    return lines_against(axes, table, "half-bandwidth K", "time over that of LU")
+
+
+def pivoting(root: pathlib.Path, axes) -> list[list[str]]:
+    """Row exchanges on a GPU beside plain LU."""
+    table: dict[str, dict[float, float]] = {}
+    for line in records(root, "pivoting-cuda.txt", "# The same before"):
+        x = numbers(line)
+        if len(x) == 16 and x[0] == 200000:
+            for name, at in (("setup", 4), ("factorization", 8), ("application", 14)):
+                table.setdefault(name, {})[x[1]] = x[at]
+    return lines_against(axes, table, "half-bandwidth K", "time over that of LU")
+
+
+def firstsetup(root: pathlib.Path, axes) -> list[list[str]]:
+    """First setups beside setups with new values."""
+    table: dict[str, dict[str, float]] = {}
+    for name, record in (("one core", "firstsetup.txt"), ("NVIDIA H200", "firstsetup-cuda.txt")):
+        for line in records(root, record, "# the same before"):
+            x = numbers(line)
+            if len(x) == 8:
+                table.setdefault(name, {})[f"N = {x[0]:.0f}, K = {x[1]:.0f}"] = x[7]
+    rows = bars(axes, table, "rows, half-bandwidth", "time over that with new values")
+    axes.set_xticks(range(len(rows[0]) - 1), [c.replace(", ", ",\n") for c in rows[0][1:]], fontsize=7)
+    return rows
+
+
+def precision(root: pathlib.Path, axes) -> list[list[str]]:
+    """Krylov methods whose products read values with fewer digits."""
+    table: dict[str, dict[str, float]] = {}
+    row = r"^ *200 +27 none +(\w+) +(double|single|bf16) +\d+ +[\d.]+ +[\d.]+ +([\d.]+) "
+    for m in re.finditer(row, "\n".join(records(root, "precision-cuda.txt")), re.MULTILINE):
+        table.setdefault(m.group(2), {})[m.group(1)] = float(m.group(3))
+    return bars(axes, table, "method", "time over that in double precision")
+
+
+def gbcg(root: pathlib.Path, axes) -> list[list[str]]:
+    """Products and iterations of CG with matrices by diagonals and stencils."""
+    table: dict[str, dict[str, float]] = {}
+    row = r"^200x200x200 +(7|27) (product|cgfused) +(sellcuda|diacuda|gridstencilcuda|the same, per point)"
+    row += r" +[\d.]+ +([\d.]+)"
+    for m in re.finditer(row, "\n".join(records(root, "gbcg-cuda.txt")), re.MULTILINE):
+        points, what, kind, ratio = m.groups()
+        kind = "a coefficient for each point" if kind.startswith("the same") else kind
+        case = f"{what}, {points} points"
+        table.setdefault(kind, {}).setdefault(case, float(ratio))
+    rows = bars(axes, table, "", "times as fast as aijcusparse")
+    axes.set_yscale("log")
+    return rows
+
+
 FIGURES = [  # function, records, text
     (exact, "exact-cuda.txt", "Band of 200000 rows, one NVIDIA H200: setup with new values, and one solve."),
     (krylov, "krylov.txt", "Poisson problem, `aijcusparse`, no preconditioner, one NVIDIA H200."),
     (tridiagonal, "tridiagonal-cuda.csv", "Factor and solve, double precision, one NVIDIA H200; the best of several."),
     (blocks, "blocks-cuda.csv", "Double precision, 64000 block rows, one NVIDIA H200."),
     (band, "band-1.csv", "200000 rows, one core with AVX-512. LAPACK exchanges rows, petscspike does not."),
+    (batch, "batch-cuda.txt", "One NVIDIA H200. One band: the same systems with `-pc_spike_batch_type never`."),
+    (border, "border-cuda.txt", "One NVIDIA H200."),
+    (cholesky, "cholesky-cuda.txt", "400000 rows, d = 1, one NVIDIA H200. Kernels of Cholesky from K = 33 on."),
+    (pivoting, "pivoting-cuda.txt", "200000 rows, d = 1, truncated spikes, one NVIDIA H100."),
+    (firstsetup, "firstsetup-cuda.txt", "A new PC in a process that has had others. On one core: `firstsetup.txt`."),
+    (precision, "precision-cuda.txt", "Laplacian of 27 points on 200^3, by diagonals, one NVIDIA H200."),
+    (gbcg, "gbcg-cuda.txt", "Grid of 200^3 points, one NVIDIA H200; iterations beside PETSc's `cg`."),
 ]
 PROGRAMS = [  # title, program, record, text
     ("Phases of PCSPIKE on a GPU", "plot_phases.py", "phases.csv", "Times against N and K, and what they consist of."),

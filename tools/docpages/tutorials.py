@@ -55,7 +55,7 @@ def picture_text(root: pathlib.Path, stem: str) -> str:
     """What a picture shows: curves of tools/docpages/curves.py say it themselves."""
     svg = root / "docs/figures" / f"{stem}.svg"
     curves = svg.exists() and "true relative residual" in svg.read_text(encoding="utf-8")
-    return f"true residuals of the solves of {stem}" if curves else f"picture that {stem} made"
+    return f"true residuals of the solves of {stem}" if curves else f"what {stem} computed, as a picture"
 
 
 def page(root: pathlib.Path, name: str, shows: str, pictures: dict[str, str]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# spack repo add packaging/spack/spack_repo/petscspike, then spack install petscspike
+# spack repo add packaging/spack/spack_repo/petscspike, then spack install petscspike@main
 
 import os
 
@@ -14,16 +14,18 @@ class Petscspike(MakefilePackage, CudaPackage):
     regular grids, and fused Krylov methods. A library that any PETSc program loads with
     -dll_append."""
 
-    # This recipe lies in the repository of the sources: a checkout is what it builds
-    homepage = "https://petsc.org"
+    # This recipe lies in the repository of the sources: a checkout is what it builds, and where
+    # its documents are
     _top = os.path.realpath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 6))
     git = "file://" + _top
+    homepage = git
 
     license("BSD-2-Clause")
 
     test_requires_compiler = True
 
     version("main", branch="main")
+    version("0.1.0", tag="v0.1.0")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+cuda")
