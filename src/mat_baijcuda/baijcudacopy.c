@@ -133,8 +133,12 @@ PetscErrorCode MatBAIJCUDAGetParts_Private(Mat A, Mat parts[2], const PetscInt *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Operations of MATMPIBAIJ write into the parts, and say so in the state of A alone */
-PetscErrorCode MatBAIJCUDAUpdateParts_Private(Mat A, PetscBool trans, Mat parts[2])
+/*
+  Operations of MATMPIBAIJ write into the parts, and some say so in the state of A alone, more of them before PETSc
+  3.26:
+  the states of the parts follow, for the copies and for preconditioners that have a part
+*/
+PetscErrorCode MatBAIJCUDAGetChangedParts_Private(Mat A, Mat parts[2])
 {
   Mat_BAIJCUDA    *c = MatBAIJCUDA_Private(A);
   PetscObjectState state;
@@ -142,11 +146,18 @@ PetscErrorCode MatBAIJCUDAUpdateParts_Private(Mat A, PetscBool trans, Mat parts[
   PetscFunctionBegin;
   PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  for (int k = 0; k < 2; k++) {
-    if (c->values != state) MatBAIJCUDA_Private(parts[k])->values = -1;
-    PetscCall(MatBAIJCUDAUpdate_Private(parts[k], trans));
-  }
+  if (c->values == state) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < 2; k++) PetscCall(PetscObjectStateIncrease((PetscObject)parts[k]));
   c->values = state;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MATMPIBAIJCUDA: the copies of both parts are up to date */
+PetscErrorCode MatBAIJCUDAUpdateParts_Private(Mat A, PetscBool trans, Mat parts[2])
+{
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAGetChangedParts_Private(A, parts));
+  for (int k = 0; k < 2; k++) PetscCall(MatBAIJCUDAUpdate_Private(parts[k], trans));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -85,6 +85,7 @@ PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetBackend_Private(Mat);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdate_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetChangedParts_Private(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAToHost_Private(Mat);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAAhead_Private(Mat);
