@@ -249,7 +249,7 @@ int main(int argc, char **argv)
          args: -n 100 -spike_host_baijcuda
       test:
          suffix: ranks
-         nsize: {{2 3 5}}
+         nsize: {{2 3 4 5}}
          args: -n 100 -spike_host_baijcuda
       test:
          suffix: cuda
