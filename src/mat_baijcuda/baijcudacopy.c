@@ -107,7 +107,7 @@ PetscErrorCode MatBAIJCUDAUpdate_Private(Mat A, PetscBool trans)
   if (c->nval) {
     PetscScalar *a;
 
-    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
+    PetscCall(MatSeqBAIJGetArray(A, &a));
     PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_FALSE, c->val, a, (size_t)c->nval * sizeof(PetscScalar)));
   }
   c->values = state;
@@ -177,10 +177,39 @@ PetscErrorCode MatBAIJCUDAToHost_Private(Mat A)
   } else if (c->nval) {
     PetscScalar *a;
 
-    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
+    PetscCall(MatSeqBAIJGetArray(A, &a));
     PetscCall((*c->k->copy)(&c->b, PETSC_FALSE, PETSC_TRUE, a, c->val, (size_t)c->nval * sizeof(PetscScalar)));
   }
   PetscCall(PetscObjectStateGet((PetscObject)A, &c->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of a matrix of any type are on the host */
+PetscErrorCode MatBAIJCUDAFetch_Private(Mat A)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAIs_Private(A, &is));
+  if (is) PetscCall(MatBAIJCUDAToHost_Private(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values, and products, on the host; the parts of MATMPIBAIJCUDA follow, now or when they are there */
+PetscErrorCode MatBAIJCUDABind_Private(Mat A, PetscBool bind)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  if (c->bound == bind) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBAIJCUDAToHost_Private(A));
+  c->bound = bind;
+  MatSetBoundToCPU_Spike(A, bind);
+  if (c->mpi && A->assembled) {
+    Mat parts[2];
+
+    PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,7 +245,7 @@ PetscErrorCode MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat A, PetscMemType memtype, SpikeBl
 
     PetscCall(MatBAIJCUDAToHost_Private(A));
     PetscCall(MatBAIJCUDAGetRows_Private(A, &mb, &csr->ai, &csr->aj));
-    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
+    PetscCall(MatSeqBAIJGetArray(A, &a));
     csr->bs = A->rmap->bs;
     csr->aa = a;
   }
