@@ -39,7 +39,7 @@ passes()
 # Runs a command that is to end with the error of SpikeDeviceGet()
 refused='! "$@" >refused.$$ 2>&1 && grep "need 8.0 or later" refused.$$'
 
-kernels="cudasetup cudacholesky cudaapply cudafull cudahalf cudapivoted cudacapture cudadiaband cudalook"
+kernels="cudasetup cudacholesky cudaapply cudafull cudahalf cudapivoted cudadiaband cudalook"
 kernels="$kernels cudatridiagonal cudabatch cudarhs cudakrylov cudakrylovbasis cudastencil cudadia cudablock"
 spike="spike_operator spike_change spike_periodic spike_tridiagonal spike_batch spike_matapply"
 for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do
@@ -55,6 +55,10 @@ for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do
     # shellcheck disable=SC2086
     passes "$k, $shared bytes of shared memory" $with "$bin/$k" -mat_type aijcusparse -most $most
   done
+  wait # it measures the memory of the device: alone
+  # shellcheck disable=SC2086
+  passes "cudacapture, $shared bytes of shared memory" $with "$bin/kernels/cudacapture" -small
+  wait
 done
 for k in spike_operator spike_tridiagonal; do
   passes "$k, 20 multiprocessors" env LD_PRELOAD="$limits" SPIKE_DEVICE_MULTIPROCESSORS=20 "$bin/$k" \
