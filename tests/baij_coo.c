@@ -74,6 +74,24 @@ static PetscErrorCode SetReference(Mat B, PetscCount n, const PetscInt i[], cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* NULL stands for zeros */
+static PetscErrorCode TestNull(Mat A, Mat B, Vec x, PetscCount n, const PetscInt i[], const PetscInt j[],
+                               const char where[])
+{
+  PetscFunctionBegin;
+  PetscCall(SetValues(A, x, 10, INSERT_VALUES));
+  PetscCall(SetReference(B, n, i, j, x, 10, INSERT_VALUES));
+  PetscCall(MatSetValuesCOO(A, NULL, ADD_VALUES));
+  PetscCall(BaijProducts(A, B, PETSC_FALSE, where));
+  PetscCall(MatSetValuesCOO(A, NULL, INSERT_VALUES));
+  PetscCall(MatZeroEntries(B));
+  PetscCall(BaijProducts(A, B, PETSC_FALSE, where));
+  PetscCall(SetValues(A, x, 11, ADD_VALUES));
+  PetscCall(SetReference(B, n, i, j, x, 11, ADD_VALUES));
+  PetscCall(BaijProducts(A, B, PETSC_FALSE, where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ILU(0) of the blocks, whose values PETSc reads on the host, twice; on several ranks in PCBJACOBI */
 static PetscErrorCode TestFactors(Mat A, Mat B, Vec x, PetscCount n, const PetscInt i[], const PetscInt j[],
                                   PCType type, const char where[])
@@ -180,6 +198,7 @@ static PetscErrorCode TestCase(const BaijCase *c, PetscBool remote, PetscBool se
   PetscCall(SetReference(B, n, i, j, x, 9, ADD_VALUES));
   PetscCall(BaijProducts(A, B, PETSC_FALSE, where));
   PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  PetscCall(TestNull(A, B, x, n, i, j, where));
   if (c->mb == c->nb && c->mb > 1)
     for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(type); t++)
       if (c->bs <= SPIKE_BAIJ_MAXBS || t < 4) PetscCall(TestFactors(A, B, x, n, i, j, type[t], where));

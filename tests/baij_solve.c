@@ -76,6 +76,113 @@ static PetscErrorCode TestSolver(const BaijCase *c, const char prefix[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What changes values without MatSetValues(); M has those of another seed in the same pattern */
+static const char *const changes[] = {"MatScale",      "MatDiagonalScale", "MatAXPY same",       "MatAXPY subset",
+                                      "MatAXPY other", "MatZeroRows",      "MatZeroRows kept",   "MatCopy",
+                                      "MatShift",      "MatConjugate",     "MatZeroRowsColumns", "MatZeroEntries",
+                                      "MatRealPart"};
+
+static PetscErrorCode Change(PetscInt what, Mat M, Mat A)
+{
+  const PetscBool kept = (PetscBool)(what == 6);
+  PetscInt       *rows, begin, end, n = 0;
+  Vec             l, r;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(PetscMalloc1(end - begin, &rows));
+  for (PetscInt i = begin; i < end; i++)
+    if (i % 5 == 0) rows[n++] = i;
+  if (what == 0) PetscCall(MatScale(A, 4.0));
+  if (what == 1) {
+    PetscCall(MatCreateVecs(A, &r, &l));
+    PetscCall(SpikeTestSetRandom(l, 31));
+    PetscCall(SpikeTestSetRandom(r, 32));
+    PetscCall(MatDiagonalScale(A, l, r));
+    PetscCall(VecDestroy(&l));
+    PetscCall(VecDestroy(&r));
+  }
+  if (what == 2) PetscCall(MatAXPY(A, 7.0, M, SAME_NONZERO_PATTERN));
+  if (what == 3) PetscCall(MatAXPY(A, 7.0, M, SUBSET_NONZERO_PATTERN));
+  if (what == 4) PetscCall(MatAXPY(A, 7.0, M, DIFFERENT_NONZERO_PATTERN));
+  if (what == 5 || kept) {
+    PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, kept));
+    PetscCall(MatZeroRows(A, n, rows, 50.0, NULL, NULL));
+  }
+  if (what == 7) PetscCall(MatCopy(M, A, SAME_NONZERO_PATTERN));
+  if (what == 8 || what == 11) {
+    if (what == 11) PetscCall(MatZeroEntries(A));
+    PetscCall(MatShift(A, 9.0));
+  }
+  if (what == 9) PetscCall(MatConjugate(A));
+  if (what == 10) PetscCall(MatZeroRowsColumns(A, n, rows, 50.0, NULL, NULL));
+  if (what == 12) PetscCall(MatRealPart(A));
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A preconditioner that has seen the values of before is one that has not, of a MATBAIJ. PCBJACOBI asks for the diagonal
+  part of the matrix
+*/
+static PetscErrorCode TestChanges(const BaijCase *c, PCType type)
+{
+  Mat  A, B, M;
+  PC   pc, ref;
+  Vec  b, x, y;
+  char where[128];
+
+  PetscFunctionBegin;
+  for (PetscInt what = 0; what < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(changes); what++) {
+    PetscCall(PetscSNPrintf(where, sizeof(where), "%s, blocks of %" PetscInt_FMT, changes[what], c->bs));
+    PetscCall(BaijCreate(PETSC_COMM_WORLD, c, MATBAIJCUDA, &A));
+    PetscCall(BaijCreate(PETSC_COMM_WORLD, c, MATBAIJ, &B));
+    PetscCall(BaijFill(c, 1, 1, PETSC_FALSE, INSERT_VALUES, A));
+    PetscCall(BaijFill(c, 1, 1, PETSC_FALSE, INSERT_VALUES, B));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecDuplicate(x, &y));
+    PetscCall(SpikeTestSetRandom(b, 9));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetOptionsPrefix(pc, "changes_"));
+    PetscCall(PCSetType(pc, type));
+    PetscCall(PCSetFromOptions(pc));
+    for (int again = 0; again < 2; again++) {
+      PetscCall(PCSetOperators(pc, A, A));
+      PetscCall(PCSetUp(pc));
+      PetscCall(PCSetUpOnBlocks(pc));
+      PetscCall(PCApply(pc, b, x));
+      PetscCall(MatMult(A, b, x));
+      for (int k = 0; k < 2; k++) {
+        PetscCall(BaijCreate(PETSC_COMM_WORLD, c, k ? MATBAIJ : MATBAIJCUDA, &M));
+        PetscCall(BaijFill(c, 1, 2 + again, PETSC_FALSE, INSERT_VALUES, M));
+        PetscCall(Change(what, M, k ? B : A));
+        PetscCall(MatDestroy(&M));
+      }
+    }
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCSetUpOnBlocks(pc));
+    PetscCall(PCApply(pc, b, x));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &ref));
+    PetscCall(PCSetOptionsPrefix(ref, "changes_"));
+    PetscCall(PCSetType(ref, type));
+    PetscCall(PCSetFromOptions(ref));
+    PetscCall(PCSetOperators(ref, B, B));
+    PetscCall(PCSetUp(ref));
+    PetscCall(PCSetUpOnBlocks(ref));
+    PetscCall(PCApply(ref, b, y));
+    PetscCall(SpikeTestSame(x, y, PETSC_SQRT_MACHINE_EPSILON, type, where));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(PCDestroy(&ref));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* u_t = Laplace(u) - u v v, v_t = 0.5 Laplace(v) + u v v - v + x, as F(u) = 0 and as the right-hand side of TS */
 static PetscErrorCode Evaluate(DM da, Vec X, Vec F)
 {
@@ -194,6 +301,10 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(cases); t++)
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(prefix); k++) PetscCall(TestSolver(&cases[t], prefix[k]));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(cases); t++) {
+    PetscCall(TestChanges(&cases[t], PCBLOCKILU));
+    PetscCall(TestChanges(&cases[t], PCBJACOBI));
+  }
   PetscCall(TestNonlinear(PETSC_FALSE, "snes_"));
   PetscCall(TestNonlinear(PETSC_TRUE, "ts_"));
   PetscCall(SpikeTestEnd("baij_solve"));
@@ -213,7 +324,7 @@ int main(int argc, char **argv)
       args: -fused_ksp_type bcgsfused -fused_pc_type none
       args: -bcgs_ksp_type bcgsfused -bcgs_pc_type pbjacobi -idr_ksp_type idrfused -idr_pc_type blockilu
       args: -fieldsplit_pc_type fieldsplit -fieldsplit_pc_fieldsplit_type multiplicative
-      args: -fieldsplit_fieldsplit_0_pc_type jacobi
+      args: -fieldsplit_fieldsplit_0_pc_type jacobi -changes_sub_pc_type blockilu
       args: -snes_pc_type blockilu -snes_snes_fd_color -ts_ts_type bdf -ts_pc_type pbjacobi -ts_snes_fd_color
       test:
          suffix: 1

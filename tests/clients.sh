@@ -42,10 +42,12 @@ slepcmore() # RANKS METHOD SOLVER OPTIONS...
     "$method" "$@"; fi
 }
 for ranks in 1 3; do
-  slepcmore $ranks jd "bcgsfused, spike" -st_ksp_type bcgsfused -st_pc_type spike -st_ksp_rtol 1e-3 -st_ksp_max_it 20
+  for method in bcgsfused idrfused; do
+    slepcmore $ranks jd "$method, spike" -st_ksp_type $method -st_pc_type spike -st_ksp_rtol 1e-3 -st_ksp_max_it 20
+    slepcmore $ranks ciss "$method, spike" -eps_ciss_usest 1 -st_ksp_type $method -st_pc_type spike -st_ksp_rtol 1e-11
+  done
   slepcmore $ranks ciss "preonly, lu of spike" -eps_ciss_usest 1 -st_ksp_type preonly -st_pc_type lu \
     -st_pc_factor_mat_solver_type spike
-  slepcmore $ranks ciss "bcgsfused, spike" -eps_ciss_usest 1 -st_ksp_type bcgsfused -st_pc_type spike -st_ksp_rtol 1e-11
   slepcmore $ranks slice "preonly, cholesky of spike" -st_ksp_type preonly -st_pc_type cholesky \
     -st_pc_factor_mat_solver_type spike
 done

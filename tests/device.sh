@@ -36,8 +36,11 @@ passes()
   } &
 }
 
-kernels="cudasetup cudacholesky cudaapply cudafull cudadiaband cudalook cudatridiagonal cudabatch cudarhs cudakrylov"
-kernels="$kernels cudakrylovbasis cudastencil cudadia cudablock"
+# Runs a command that is to end with the error of SpikeDeviceGet()
+refused='! "$@" >refused.$$ 2>&1 && grep "need 8.0 or later" refused.$$'
+
+kernels="cudasetup cudacholesky cudaapply cudafull cudahalf cudapivoted cudadiaband cudalook"
+kernels="$kernels cudatridiagonal cudabatch cudarhs cudakrylov cudakrylovbasis cudastencil cudadia cudablock"
 spike="spike_operator spike_change spike_periodic spike_tridiagonal spike_batch spike_matapply"
 for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do
   with="env LD_PRELOAD=$limits SPIKE_DEVICE_SHARED=$shared SPIKE_DEVICE_REFUSED=1"
@@ -52,13 +55,23 @@ for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do
     # shellcheck disable=SC2086
     passes "$k, $shared bytes of shared memory" $with "$bin/$k" -mat_type aijcusparse -most $most
   done
+  wait # it measures the memory of the device: alone
+  # shellcheck disable=SC2086
+  passes "cudacapture, $shared bytes of shared memory" $with "$bin/kernels/cudacapture" -small
+  wait
 done
 for k in spike_operator spike_tridiagonal; do
   passes "$k, 20 multiprocessors" env LD_PRELOAD="$limits" SPIKE_DEVICE_MULTIPROCESSORS=20 "$bin/$k" \
     -mat_type aijcusparse
 done
+for k in dia baij gridstencil spike blockilu ksp; do
+  passes "fuzz_$k, compute capability 7.5" sh -c "$refused" sh \
+    env LD_PRELOAD="$limits" SPIKE_DEVICE_CAPABILITY=75 "$bin/fuzz_$k" -n 20 -fuzz_device
+done
 passes "allocations that fail" env LD_PRELOAD="$limits" "$bin/memory" -device -mat_type aijcusparse \
   -dia_type diacuda -malloc_dump no
+passes "allocations of matrices that fail" env LD_PRELOAD="$limits" "$bin/memory_matrices" -device \
+  -mat_type aijcusparse -dia_type diacuda -dm_vec_type cuda -malloc_dump no
 wait
 cat "$work"/output.*.tap
 ! grep -q '^not ok' "$work"/output.*.tap

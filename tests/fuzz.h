@@ -66,12 +66,15 @@ static inline PetscErrorCode FuzzSplit(Fuzz *f, PetscInt n, PetscInt *local)
 static inline PetscErrorCode FuzzPrintCase(void)
 {
   PetscMPIInt size;
+  PetscBool   host;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-spike_host_baijcuda", &host));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, PETSC_STDOUT,
-                         "repeat with: mpiexec -n %d %s -seed %" PetscInt_FMT " -case %" PetscInt_FMT "%s\n", size,
-                         fuzz_now.name, fuzz_now.seed, fuzz_now.number, fuzz_now.device ? " -fuzz_device" : ""));
+                         "repeat with: mpiexec -n %d %s -seed %" PetscInt_FMT " -case %" PetscInt_FMT "%s%s\n", size,
+                         fuzz_now.name, fuzz_now.seed, fuzz_now.number, fuzz_now.device ? " -fuzz_device" : "",
+                         host ? " -spike_host_baijcuda" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

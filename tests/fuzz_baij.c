@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 static char
-  help[] = "Random operations on a MATBAIJCUDA and on a MATBAIJ: products stay the same. Coordinates too.\n\n";
+  help[] = "Random operations on a MATBAIJCUDA and on a MATBAIJ: products stay the same, and PCBLOCKILU does. "
+           "Coordinates too.\n\n";
 
 #include "baijcase.h"
 #include "fuzz.h"
@@ -8,6 +9,7 @@ static char
 /* Of one case: the matrices, coordinates */
 typedef struct {
   Mat       A, B;
+  PC        pc; /* of A, all the time */
   BaijCase  c;
   PetscBool coordinates; /* A takes values of them */
   PetscInt  ncoo, *i, *j;
@@ -47,6 +49,47 @@ static PetscErrorCode Multiply(Fuzz *f, State *s, const char where[])
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&z));
   PetscCall(VecDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Factors of A, in an object that has seen what A was before, are those of B in a new one. Where they are regular: the
+  entries of both may differ by rounding. No number of the sequence is drawn
+*/
+static PetscErrorCode Precondition(State *s, const char where[])
+{
+  const PetscReal most = PetscSqrtReal(PETSC_SQRT_MACHINE_EPSILON); /* what rounding grows by: at most 1 / most */
+  PCBlockILUInfo  info[2];
+  PetscReal       norm, nx, nb, d;
+  Vec             b, x, y;
+  PC              ref;
+
+  PetscFunctionBegin;
+  if (s->c.mb != s->c.nb || !s->c.mb || s->c.bs > SPIKE_BAIJ_MAXBS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSetOperators(s->pc, s->A, s->A));
+  PetscCall(PCSetUp(s->pc));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &ref));
+  PetscCall(PCSetType(ref, PCBLOCKILU));
+  PetscCall(PCSetOperators(ref, s->B, s->B));
+  PetscCall(PCSetUp(ref));
+  PetscCall(PCBlockILUGetInfo(s->pc, &info[0]));
+  PetscCall(PCBlockILUGetInfo(ref, &info[1]));
+  PetscCall(MatCreateVecs(s->A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(SpikeTestSetRandom(b, 9));
+  PetscCall(PCApply(s->pc, b, x));
+  PetscCall(PCApply(ref, b, y));
+  PetscCall(MatNorm(s->B, NORM_INFINITY, &norm));
+  PetscCall(VecNorm(y, NORM_INFINITY, &nx));
+  PetscCall(VecNorm(b, NORM_INFINITY, &nb));
+  PetscCall(VecAXPY(x, -1.0, y));
+  PetscCall(VecNorm(x, NORM_INFINITY, &d));
+  if (!info[1].boosted && most * norm * nx <= nb)
+    PetscCall(FuzzSmall(info[0].boosted ? 1.0 : d, most * nx, "PCBLOCKILU", where));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(PCDestroy(&ref));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,14 +211,19 @@ static PetscErrorCode One(Fuzz *f)
   PetscCall(BaijCreate(PETSC_COMM_WORLD, &s.c, MATBAIJ, &s.B));
   PetscCall(BaijFill(&s.c, 1, 1, PETSC_FALSE, INSERT_VALUES, s.A));
   PetscCall(BaijFill(&s.c, 1, 1, PETSC_FALSE, INSERT_VALUES, s.B));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &s.pc));
+  PetscCall(PCSetType(s.pc, PCBLOCKILU));
   for (PetscInt step = 0; step < 12; step++) {
     PetscCall(PetscSNPrintf(where, sizeof(where),
                             "%" PetscInt_FMT " x %" PetscInt_FMT " blocks of %" PetscInt_FMT ", step %" PetscInt_FMT,
                             s.c.mb, s.c.nb, s.c.bs, step));
     if (FuzzChance(f, 70)) PetscCall(Multiply(f, &s, where));
+    if (step % 3 == f->number % 3) PetscCall(Precondition(&s, where));
     PetscCall(Operate(f, &s));
   }
   PetscCall(Multiply(f, &s, "at the end"));
+  PetscCall(Precondition(&s, "at the end"));
+  PetscCall(PCDestroy(&s.pc));
   PetscCall(MatDestroy(&s.A));
   PetscCall(MatDestroy(&s.B));
   PetscCall(PetscFree2(s.i, s.j));
@@ -201,7 +249,7 @@ int main(int argc, char **argv)
          args: -n 100 -spike_host_baijcuda
       test:
          suffix: ranks
-         nsize: {{2 3 5}}
+         nsize: {{2 3 4 5}}
          args: -n 100 -spike_host_baijcuda
       test:
          suffix: cuda

@@ -192,7 +192,7 @@ static PetscErrorCode One(Fuzz *f)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&c, sizeof(c)));
   c.bs        = FuzzChance(f, 70) ? FuzzInt(f, 1, 5) : FuzzInt(f, 1, FuzzChance(f, 70) ? 9 : 32);
-  c.nb        = FuzzSize(f, 150 / c.bs);
+  c.nb        = FuzzSize(f, 300 / c.bs);
   c.width     = FuzzInt(f, 1, PetscMax(1, c.nb / 2));
   c.dominance = 1.1 + 0.1 * FuzzInt(f, 0, 5);
   c.shifted   = FuzzChance(f, 50);
@@ -253,8 +253,8 @@ int main(int argc, char **argv)
          args: -n 100
       test:
          suffix: ranks
-         nsize: {{2 3 5}}
-         args: -n 40 -first 100
+         nsize: {{2 3 4 5}}
+         args: -n 30 -first 100
       test:
          suffix: cuda
          nsize: {{1 2}}

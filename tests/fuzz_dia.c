@@ -314,8 +314,8 @@ int main(int argc, char **argv)
          args: -n 100
       test:
          suffix: ranks
-         nsize: {{2 3 5}}
-         args: -n 40 -first 100
+         nsize: {{2 3 4 5}}
+         args: -n 30 -first 100
       test:
          suffix: cuda
          nsize: {{1 2}}

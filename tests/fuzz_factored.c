@@ -185,7 +185,7 @@ static PetscErrorCode Draw(Fuzz *f, PetscMPIInt size, PetscBool cholesky, Case *
   PetscFunctionBegin;
   c->kind = cholesky ? DEFINITE : (Kind)FuzzInt(f, DOMINANT, size > 1 ? DEFINITE : WEAK);
   c->type = f->device ? device[FuzzInt(f, 0, 1)] : host[FuzzInt(f, 0, cholesky && !PetscDefined(USE_COMPLEX) ? 3 : 2)];
-  c->n    = FuzzSize(f, 200);
+  c->n    = FuzzSize(f, 300);
   c->seed = FuzzInt(f, 0, 1000000);
   c->zero = -1;
   PetscCall(FuzzSplit(f, c->n, &c->nlocal));
@@ -269,8 +269,8 @@ int main(int argc, char **argv)
          args: -n 100
       test:
          suffix: ranks
-         nsize: {{2 3}}
-         args: -n 40 -first 100
+         nsize: {{2 3 4 5}}
+         args: -n 30 -first 100
       test:
          suffix: cuda
          nsize: {{1 2}}

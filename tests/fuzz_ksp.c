@@ -122,7 +122,7 @@ static PetscErrorCode MakeProblem(Fuzz *f, Problem *p, Mat *A)
 
   PetscFunctionBegin;
   p->kind  = FuzzChance(f, 50) ? (Kind)FuzzInt(f, 0, 2) : (Kind)FuzzInt(f, 0, NKINDS - 1);
-  p->n     = FuzzSize(f, 100);
+  p->n     = FuzzSize(f, 300);
   p->kl    = FuzzInt(f, 0, 4);
   p->seed  = FuzzInt(f, 0, 100000);
   p->scale = FuzzChance(f, 75) ? 0 : (FuzzChance(f, 50) ? -1 : 1) * (FuzzChance(f, 50) ? most : FuzzInt(f, 0, most));
@@ -568,8 +568,8 @@ int main(int argc, char **argv)
          args: -n 100
       test:
          suffix: ranks
-         nsize: {{2 3 5}}
-         args: -n 40 -first 100
+         nsize: {{2 3 4 5}}
+         args: -n 30 -first 100
       test:
          suffix: cuda
          nsize: {{1 2}}

@@ -57,6 +57,39 @@ static const Case cases[] = {
    3, NULL},
   {"narrow", 300, 3, 3, 1.5, BAND, PETSC_FALSE, "-pc_type none -ksp_fused_precision bf16", 0, NULL},
   {"narrow, diagonals", 300, 3, 3, 1.5, BAND, PETSC_TRUE, "-pc_type jacobi -ksp_fused_precision bf16", 0, NULL},
+  {"lines", 300, 3, 3, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_mat_ordering_type lines", 3, "lines"},
+  {"lines, blocks", 240, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_mat_ordering_type lines", 0, "lines",
+   PETSC_FALSE, 2},
+  {"solver spike", 300, 5, 4, 1.2, BAND, PETSC_FALSE, "-ksp_type preonly -pc_type lu -pc_factor_mat_solver_type spike",
+   0, "spike"},
+  {"solver spike, columns", 300, 5, 4, 0.3, BAND, PETSC_FALSE,
+   "-ksp_type preonly -pc_type lu -pc_factor_mat_solver_type spike", 3, "spike"},
+  {"solver spike, cholesky", 300, 5, 5, 1.1, HERMITIAN, PETSC_FALSE,
+   "-ksp_type preonly -pc_type cholesky -pc_factor_mat_solver_type spike", 0, "spike"},
+  {"solver spike, transposed", 300, 5, 4, 1.2, BAND, PETSC_FALSE,
+   "-ksp_type preonly -pc_type lu -pc_factor_mat_solver_type spike", 0, "spike", PETSC_TRUE},
+  {"spike, transposed", 300, 5, 4, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 3", 0, NULL,
+   PETSC_TRUE},
+  {"spike, columns transposed", 300, 5, 4, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 3", 3,
+   NULL, PETSC_TRUE},
+  {"spike full, transposed", 400, 6, 5, 0.1, BAND, PETSC_FALSE,
+   "-pc_type spike -pc_spike_local_partitions 4 -pc_spike_type full", 0, NULL, PETSC_TRUE},
+  {"spike pivoting, transposed", 300, 6, 5, 0.1, BAND, PETSC_FALSE,
+   "-pc_type spike -pc_spike_pivoting -pc_spike_local_partitions 3 -pc_spike_type full", 0, NULL, PETSC_TRUE},
+  {"spike batch, transposed", 300, 3, 2, 1.5, BAND, PETSC_FALSE,
+   "-pc_type spike -pc_spike_batch_type always -pc_spike_type block", 0, NULL, PETSC_TRUE},
+  {"tridiagonal, transposed", 999, 1, 1, 1.5, BAND, PETSC_FALSE, "-pc_type spike", 0, NULL, PETSC_TRUE},
+  {"border, transposed", 300, 3, 2, 1.5, ARROW, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 3", 0,
+   "border of 1", PETSC_TRUE},
+  {"diagonals, transposed", 300, 3, 3, 1.5, BAND, PETSC_TRUE, "-pc_type jacobi", 0, NULL, PETSC_TRUE},
+  {"blockilu, transposed", 240, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type blockilu -pc_blockilu_bs 4", 0, NULL,
+   PETSC_TRUE},
+  {"baijcuda", 240, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type none", 0, NULL, PETSC_FALSE, 2},
+  {"baijcuda, columns", 240, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type pbjacobi", 3, NULL, PETSC_FALSE, 4},
+  {"baijcuda, transposed", 240, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type jacobi", 0, NULL, PETSC_TRUE, 4},
+  {"baijcuda, blockilu", 240, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type blockilu", 3, NULL, PETSC_FALSE, 4},
+  {"baijcuda, spike", 240, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 2", 0, NULL,
+   PETSC_FALSE, 4},
 };
 
 /* That the case is what it is meant to be */
@@ -202,7 +235,7 @@ int main(int argc, char **argv)
    # an error leaves objects of PETSc's functions behind
    test:
       suffix: 1
-      args: -malloc_dump no
+      args: -malloc_dump no -spike_host_baijcuda
       filter: grep -v -E "PetscFunctionList|function name:"
 
 TEST*/

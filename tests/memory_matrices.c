@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 static char
-  help[] = "Out of memory at each allocation of MATDIA and MATGRIDSTENCIL in turn: an error or a right product, "
-           "and the same matrix works when memory is there again.\n\
+  help[] = "Out of memory at each allocation of MATDIA, MATBAIJCUDA and MATGRIDSTENCIL in turn: an error or a right "
+           "product, and the same matrix works when memory is there again.\n\
+  -device       allocations of CUDA fail, by the library of tests/device, in place of PetscMalloc()\n\
   -only NAME    cases with this in their names\n\n";
 
+#define _GNU_SOURCE
 #include "memorycase.h"
 #include "gridcase.h"
+#include <dlfcn.h>
 
 typedef enum {
   ASSEMBLY,
@@ -16,6 +19,7 @@ typedef enum {
   DUPLICATE,
   PATTERN,
   TRANSPOSE,
+  PRODUCT, /* with a dense matrix */
   CONSTANT,
   VARIABLE
 } Work;
@@ -24,26 +28,65 @@ typedef struct {
   const char *name;
   Work        work;
   PetscBool   again; /* a matrix that failed is set again; else made anew */
+  PetscInt    bs;    /* of MATBAIJCUDA, 0: MATDIA */
 } MatCase;
 
 static const MatCase cases[] = {
-  {"dia, assembly", ASSEMBLY, PETSC_TRUE},         {"dia, coo", COO, PETSC_TRUE},
-  {"dia, conversion", CONVERT, PETSC_FALSE},       {"dia, conversion in place", INPLACE, PETSC_TRUE},
-  {"dia, conversion to aij", BACK, PETSC_FALSE},   {"dia, copy", DUPLICATE, PETSC_FALSE},
-  {"dia, another pattern", PATTERN, PETSC_TRUE},   {"dia, transpose", TRANSPOSE, PETSC_FALSE},
-  {"gridstencil, constant", CONSTANT, PETSC_TRUE}, {"gridstencil, vectors", VARIABLE, PETSC_TRUE},
+  {"dia, assembly", ASSEMBLY, PETSC_TRUE},
+  {"dia, coo", COO, PETSC_TRUE},
+  {"dia, conversion", CONVERT, PETSC_FALSE},
+  {"dia, conversion in place", INPLACE, PETSC_TRUE},
+  {"dia, conversion to aij", BACK, PETSC_FALSE},
+  {"dia, copy", DUPLICATE, PETSC_FALSE},
+  {"dia, another pattern", PATTERN, PETSC_TRUE},
+  {"dia, transpose", TRANSPOSE, PETSC_FALSE},
+  {"gridstencil, constant", CONSTANT, PETSC_TRUE},
+  {"gridstencil, vectors", VARIABLE, PETSC_TRUE},
+  {"baijcuda, assembly", ASSEMBLY, PETSC_TRUE, 2},
+  {"baijcuda, coo", COO, PETSC_TRUE, 4},
+  {"baijcuda, conversion", CONVERT, PETSC_FALSE, 4},
+  {"baijcuda, conversion in place", INPLACE, PETSC_TRUE, 2},
+  {"baijcuda, conversion to aij", BACK, PETSC_FALSE, 4},
+  {"baijcuda, copy", DUPLICATE, PETSC_FALSE, 4},
+  {"baijcuda, another pattern", PATTERN, PETSC_TRUE, 4},
+  {"baijcuda, transpose", TRANSPOSE, PETSC_FALSE, 4},
+  {"baijcuda, product", PRODUCT, PETSC_FALSE, 4},
 };
 
 /* What cases start from, made while memory does not fail */
 typedef struct {
   const MatCase *c;
   SpikeTestBand  band;
-  Mat            A, D; /* the band as AIJ, and as MATDIA */
+  Mat            A, D; /* the band as AIJ, and of the type of the case */
   GridCase       grid;
   DM             da;
   PetscInt       npoints;
   MatStencil     points[32];
 } Given;
+
+static MatType Type(const Given *g)
+{
+  return g->c->bs ? MATBAIJCUDA : SpikeTestDiaType();
+}
+
+/* AIJ where the matrices of the case are: with the host's kernels or on the device */
+static MatType TypeAIJ(void)
+{
+  return devicefail ? MATAIJCUSPARSE : MATAIJ;
+}
+
+/* What cases of a type start from */
+static PetscErrorCode Prepare(Given *g)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&g->A));
+  PetscCall(MatDestroy(&g->D));
+  g->band.n = g->c->bs ? 96 : 97;
+  PetscCall(SpikeTestBandMat(PETSC_COMM_SELF, &g->band, PETSC_DECIDE, MATAIJ, &g->A));
+  if (g->c->bs) PetscCall(MatSetBlockSize(g->A, g->c->bs));
+  PetscCall(MatConvert(g->A, Type(g), MAT_INITIAL_MATRIX, &g->D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* The assembly of a band, again when *M has one */
 static PetscErrorCode Assemble(Given *g, Mat *M)
@@ -54,8 +97,10 @@ static PetscErrorCode Assemble(Given *g, Mat *M)
   if (!*M) {
     PetscCall(MatCreate(PETSC_COMM_SELF, M));
     PetscCall(MatSetSizes(*M, g->band.n, g->band.n, g->band.n, g->band.n));
+    if (g->c->bs) PetscCall(MatSetBlockSize(*M, g->c->bs));
   }
-  PetscCall(MatSetType(*M, SpikeTestDiaType()));
+  PetscCall(MatSetType(*M, Type(g)));
+  if (g->c->bs) PetscCall(MatSetUp(*M));
   PetscCall(MatSetOption(*M, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
   if (g->c->work == COO) {
     PetscInt    *i, n = g->band.n;
@@ -82,6 +127,29 @@ static PetscErrorCode Assemble(Given *g, Mat *M)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = M x by the first column of a product with a dense matrix on the host */
+static PetscErrorCode Product(Mat M, Vec x, Vec y)
+{
+  const PetscScalar *xa;
+  PetscScalar       *a;
+  PetscInt           n;
+  Mat                X, Y;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, 3, NULL, &X));
+  PetscCall(MatDenseGetArrayWrite(X, &a));
+  PetscCall(VecGetArrayRead(x, &xa));
+  for (PetscInt k = 0; k < 3; k++) PetscCall(PetscArraycpy(a + k * n, xa, n));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(MatDenseRestoreArrayWrite(X, &a));
+  PetscCall(MatMatMult(M, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y));
+  PetscCall(MatGetColumnVector(Y, y, 0));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The matrix of a case, and what is done with it. *M is NULL, or what was left by an attempt that failed */
 static PetscErrorCode Do(Given *g, Mat *M, Vec x, Vec y)
 {
@@ -95,20 +163,21 @@ static PetscErrorCode Do(Given *g, Mat *M, Vec x, Vec y)
     PetscCall(Assemble(g, M));
     break;
   case CONVERT:
-    PetscCall(MatConvert(g->A, SpikeTestDiaType(), MAT_INITIAL_MATRIX, M));
+    PetscCall(MatConvert(g->A, Type(g), MAT_INITIAL_MATRIX, M));
     break;
   case INPLACE:
     if (!*M) {
       PetscCall(MatCreate(PETSC_COMM_SELF, M));
       PetscCall(MatSetSizes(*M, g->band.n, g->band.n, g->band.n, g->band.n));
+      if (g->c->bs) PetscCall(MatSetBlockSize(*M, g->c->bs));
       PetscCall(MatSetType(*M, MATAIJ));
       PetscCall(SpikeTestBandSet(&g->band, 1.0, *M));
     }
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATSEQAIJ, &aij));
-    if (aij) PetscCall(MatConvert(*M, SpikeTestDiaType(), MAT_INPLACE_MATRIX, M));
+    if (aij) PetscCall(MatConvert(*M, Type(g), MAT_INPLACE_MATRIX, M));
     break;
   case BACK:
-    PetscCall(MatConvert(g->D, MATAIJ, MAT_INITIAL_MATRIX, M));
+    PetscCall(MatConvert(g->D, g->c->bs ? TypeAIJ() : MATAIJ, MAT_INITIAL_MATRIX, M));
     break;
   case DUPLICATE:
     PetscCall(MatDuplicate(g->D, MAT_COPY_VALUES, M));
@@ -116,6 +185,10 @@ static PetscErrorCode Do(Given *g, Mat *M, Vec x, Vec y)
   case TRANSPOSE:
     PetscCall(MatTranspose(g->D, MAT_INITIAL_MATRIX, M));
     break;
+  case PRODUCT:
+    PetscCall(MatDuplicate(g->D, MAT_COPY_VALUES, M));
+    PetscCall(Product(*M, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
   default:
     if (!*M) PetscCall(MatCreateGridStencil(g->da, g->npoints, g->points, M));
     PetscCall(GridSetCoefficients(&g->grid, g->da, g->npoints, (PetscBool)(g->c->work == CONSTANT), *M));
@@ -168,6 +241,13 @@ static PetscErrorCode CheckProduct(Given *g, Vec y, Vec ref, const char when[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PetscCallCUDA() has two errors for what CUDA says of its memory */
+static PetscBool OutOfMemory(PetscErrorCode ierr)
+{
+  if (devicefail) return (PetscBool)(ierr == PETSC_ERR_GPU_RESOURCE || ierr == PETSC_ERR_GPU || ierr == PETSC_ERR_MEM);
+  return (PetscBool)(ierr == PETSC_ERR_MEM);
+}
+
 static PetscErrorCode TestCase(Given *g)
 {
   Mat      M, R;
@@ -175,6 +255,7 @@ static PetscErrorCode TestCase(Given *g)
   PetscInt had = 0;
 
   PetscFunctionBegin;
+  PetscCall(Prepare(g));
   PetscCall(Reference(g, &R));
   PetscCall(MatCreateVecs(R, &x, &ref));
   PetscCall(VecDuplicate(ref, &y));
@@ -185,6 +266,7 @@ static PetscErrorCode TestCase(Given *g)
     PetscInt       made;
 
     M = NULL;
+    PetscCall(Prepare(g)); /* what is left of the attempt before goes */
     PetscCall(VecSet(y, 0.0));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     (void)Fail(k);
@@ -193,7 +275,7 @@ static PetscErrorCode TestCase(Given *g)
     had  = PetscMax(had, made);
     PetscCall(PetscPopErrorHandler());
     PetscCall(SpikeTestCheck((PetscBool)(k || !ierr), "%s: error %d though nothing failed", g->c->name, (int)ierr));
-    PetscCall(SpikeTestCheck((PetscBool)(!ierr || ierr == PETSC_ERR_MEM), "%s, allocation %" PetscInt_FMT ": error %d",
+    PetscCall(SpikeTestCheck((PetscBool)(!ierr || OutOfMemory(ierr)), "%s, allocation %" PetscInt_FMT ": error %d",
                              g->c->name, k, (int)ierr));
     if (!ierr) PetscCall(CheckProduct(g, y, ref, "without", k));
     else {
@@ -212,7 +294,9 @@ static PetscErrorCode TestCase(Given *g)
     }
     PetscCall(MatDestroy(&M));
   }
-  PetscCall(SpikeTestCheck((PetscBool)(had > 0), "%s: nothing was allocated", g->c->name));
+  /* MATDIACUDA becomes a matrix of PETSc's without memory of ours on the device */
+  PetscCall(SpikeTestCheck((PetscBool)(had > 0 || (devicefail && g->c->work == BACK && !g->c->bs)),
+                           "%s: nothing was allocated", g->c->name));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&ref));
@@ -222,13 +306,19 @@ static PetscErrorCode TestCase(Given *g)
 
 int main(int argc, char **argv)
 {
-  Given g        = {.band = {97, 3, 2, 1.5, SPIKE_TEST_RANDOM, 5}};
-  char  only[64] = "";
+  Given     g        = {.band = {97, 3, 2, 1.5, SPIKE_TEST_RANDOM, 5}};
+  char      only[64] = "";
+  PetscBool device   = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-only", only, sizeof(only), NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-device", &device, NULL));
+  if (device) {
+    *(void **)&devicefail = dlsym(RTLD_DEFAULT, "SpikeDeviceFail");
+    PetscCheck(devicefail, PETSC_COMM_SELF, PETSC_ERR_USER, "-device wants the library of tests/device/limits.c");
+  }
   g.grid = (GridCase){2,
                       {9, 7, 1},
                       2,
@@ -240,8 +330,6 @@ int main(int argc, char **argv)
                       3};
   PetscCall(GridCreate(&g.grid, &g.da));
   g.npoints = GridOffsets(&g.grid, g.points);
-  PetscCall(SpikeTestBandMat(PETSC_COMM_SELF, &g.band, PETSC_DECIDE, MATAIJ, &g.A));
-  PetscCall(MatConvert(g.A, SpikeTestDiaType(), MAT_INITIAL_MATRIX, &g.D));
   GuardStart();
   PetscTrMalloc = Malloc;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
@@ -263,7 +351,7 @@ int main(int argc, char **argv)
    # an error leaves objects of PETSc's functions behind
    test:
       suffix: 1
-      args: -malloc_dump no
+      args: -malloc_dump no -spike_host_baijcuda
       filter: grep -v -E "PetscFunctionList|function name:"
 
 TEST*/

@@ -23,6 +23,11 @@ static const Case cases[] = {
   {"blockilu", 160, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type blockilu -pc_blockilu_bs 4", 3, NULL},
   {"idrfused", 200, 3, 3, 1.5, BAND, PETSC_FALSE, "-ksp_type idrfused -pc_type jacobi", 0, NULL},
   {"diagonals", 200, 3, 3, 1.5, BAND, PETSC_TRUE, "-pc_type jacobi", 4, NULL},
+  {"lines", 200, 3, 2, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_mat_ordering_type lines", 0, NULL},
+  {"solver spike, transposed", 200, 5, 4, 1.2, BAND, PETSC_FALSE,
+   "-ksp_type preonly -pc_type lu -pc_factor_mat_solver_type spike", 0, NULL, PETSC_TRUE},
+  {"spike, columns transposed", 200, 5, 4, 1.5, BAND, PETSC_FALSE, "-pc_type spike", 3, NULL, PETSC_TRUE},
+  {"baijcuda", 160, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type blockilu", 0, NULL, PETSC_TRUE, 4},
 };
 
 int main(int argc, char **argv)
@@ -87,7 +92,7 @@ int main(int argc, char **argv)
    test:
       suffix: 1
       nsize: 2
-      args: -case {{0 1 2 3 4 5 6 7 8 9}} -malloc_dump no
+      args: -case {{0 1 2 3 4 5 6 7 8 9 10 11 12 13}} -malloc_dump no -spike_host_baijcuda
       filter: sed "s/^.*allocations.*$/cases/"
 
 TEST*/

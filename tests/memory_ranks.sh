@@ -8,7 +8,10 @@
 program=${SPIKE_BUILD:?}/bin/tests/memory_ranks
 runs=${SPIKE_MEMORY_RUNS:-2} limit=${SPIKE_MEMORY_LIMIT:-60}
 
-go() { timeout "$limit" "$mpiexec" -n 2 "$program" -malloc_dump no "$@" >"$work/output" 2>&1 </dev/null; }
+go()
+{
+  timeout "$limit" "$mpiexec" -n 2 "$program" -malloc_dump no -spike_host_baijcuda "$@" >"$work/output" 2>&1 </dev/null
+}
 
 if ! go -case -1; then
   not_ok "memory of one rank: the program runs"

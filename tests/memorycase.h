@@ -22,6 +22,8 @@ typedef struct {
   const char *options;
   PetscInt    rhs;    /* 0: KSPSolve(), else the columns of KSPMatSolve() */
   const char *viewed; /* what the view of a preconditioner says that has done what the case is for */
+  PetscBool   trans;  /* solves with the transpose */
+  PetscInt    bs;     /* 0, or a MATBAIJCUDA of such blocks in place of AIJ */
 } Case;
 
 /* On all ranks of PETSC_COMM_WORLD */
@@ -35,6 +37,10 @@ static inline PetscErrorCode MakeMat(const Case *c, Mat *A)
   if (c->kind == BAND) {
     PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, A));
     if (c->diagonals) PetscCall(MatConvert(*A, SpikeTestDiaType(), MAT_INPLACE_MATRIX, A));
+    if (c->bs) {
+      PetscCall(MatSetBlockSize(*A, c->bs));
+      PetscCall(MatConvert(*A, MATBAIJCUDA, MAT_INPLACE_MATRIX, A));
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscCalloc1((size_t)n * n, &a));
@@ -74,8 +80,8 @@ static PetscInt count, failat;
 static inline PetscErrorCode Malloc(size_t size, PetscBool clear, int line, const char func[], const char file[],
                                     void **p)
 {
-  static const char *const ours[] = {"src/pc_",      "src/ksp_",     "src/mat_dia", "src/mat_halo",
-                                     "src/mat_grid", "src/kernels/", "src/common/"};
+  static const char *const ours[] = {"src/pc_",      "src/ksp_",     "src/mat_dia",  "src/mat_halo",
+                                     "src/mat_grid", "src/mat_baij", "src/kernels/", "src/common/"};
 
   PetscFunctionBegin;
   for (size_t k = 0; size && !devicefail && k < PETSC_STATIC_ARRAY_LENGTH(ours); k++) {
@@ -100,17 +106,25 @@ static inline PetscInt Fail(PetscInt k)
 /*
   ---- What is done while memory fails, and after ----------------------------------------------------------------------
 */
+static inline PetscErrorCode SolveOnce(const Case *c, KSP ksp, Vec b, Vec x, Mat B, Mat X)
+{
+  PetscFunctionBegin;
+  if (c->rhs && c->trans) PetscCall(KSPMatSolveTranspose(ksp, B, X));
+  else if (c->rhs) PetscCall(KSPMatSolve(ksp, B, X));
+  else if (c->trans) PetscCall(KSPSolveTranspose(ksp, b, x));
+  else PetscCall(KSPSolve(ksp, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode Solve(const Case *c, KSP ksp, Vec b, Vec x, Mat B, Mat X)
 {
   Mat A;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  if (c->rhs) PetscCall(KSPMatSolve(ksp, B, X));
-  else PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(SolveOnce(c, ksp, b, x, B, X));
   PetscCall(MatScale(A, 1.0)); /* a setup with new values */
-  if (c->rhs) PetscCall(KSPMatSolve(ksp, B, X));
-  else PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(SolveOnce(c, ksp, b, x, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,6 +137,7 @@ static inline PetscErrorCode Check(const Case *c, KSP ksp, Vec b, Vec x, Mat B, 
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
+  if (c->trans) PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &A));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   if (c->rhs) {
     PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &R));
@@ -135,6 +150,7 @@ static inline PetscErrorCode Check(const Case *c, KSP ksp, Vec b, Vec x, Mat B, 
   PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && residual < 1e-4),
                            "%s, %s allocation %" PetscInt_FMT ": %s, true residual %g", c->name, when, k,
                            KSPConvergedReasons[reason], (double)residual));
+  if (c->trans) PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

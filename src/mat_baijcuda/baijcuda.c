@@ -6,24 +6,6 @@
 /* Where copies are; set at registration */
 static const SpikeBlockKernels *MatBAIJCUDAKernels = NULL;
 
-/* Values, and products, on the host; the parts of MATMPIBAIJCUDA follow, now or when they are there */
-PetscErrorCode MatBAIJCUDABind_Private(Mat A, PetscBool bind)
-{
-  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
-
-  PetscFunctionBegin;
-  if (c->bound == bind) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBAIJCUDAToHost_Private(A));
-  c->bound = bind;
-  MatSetBoundToCPU_Spike(A, bind);
-  if (c->mpi && A->assembled) {
-    Mat parts[2];
-
-    PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatGetCurrentMemType_BAIJCUDA(Mat A, PetscMemType *memtype)
 {
   PetscFunctionBegin;
@@ -41,24 +23,6 @@ static struct {
   PetscErrorCode (*storevalues)(Mat);
   PetscErrorCode (*retrievevalues)(Mat);
 } petsc;
-
-PetscErrorCode MatBAIJCUDAGetArray_Private(Mat A, PetscScalar **a)
-{
-  PetscFunctionBegin;
-  PetscCall((*petsc.getarray)(A, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The values of a matrix of any type are on the host */
-PetscErrorCode MatBAIJCUDAFetch_Private(Mat A)
-{
-  PetscBool is;
-
-  PetscFunctionBegin;
-  PetscCall(MatBAIJCUDAIs_Private(A, &is));
-  if (is) PetscCall(MatBAIJCUDAToHost_Private(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* PETSc chooses its product in the preallocation, and leaves the nonzero state as it was */
 static PetscErrorCode MatSeqBAIJSetPreallocation_SeqBAIJCUDA(Mat A, PetscInt bs, PetscInt nz, const PetscInt nnz[])

@@ -36,9 +36,7 @@ PetscErrorCode MatBAIJCUDAByCoordinates_Private(Mat A, MatType type, PetscBool *
   if (!ours || !MatBAIJCUDAHasKernels_Private(A) || !A->assembled) PetscFunctionReturn(PETSC_SUCCESS);
   if (PetscMemTypeHost(MatBAIJCUDA_Private(A)->k->memtype))
     PetscCall(PetscStrcmpAny(type, is, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
-#if PetscDefined(HAVE_CUDA)
   else PetscCall(PetscStrcmpAny(type, is, MATAIJCUSPARSE, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
-#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

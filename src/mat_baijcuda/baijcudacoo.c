@@ -199,17 +199,18 @@ static PetscErrorCode MatBAIJCUDACOODevice_Private(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* v where the backend works */
+/* v where the backend works; NULL stands for zeros */
 static PetscErrorCode MatBAIJCUDACOOStage_Private(Mat A, const PetscScalar **v)
 {
-  Mat_BAIJCUDA    *c = MatBAIJCUDA_Private(A);
-  const PetscCount n = c->coo->n;
-  PetscMemType     memtype;
+  Mat_BAIJCUDA    *c       = MatBAIJCUDA_Private(A);
+  const PetscCount n       = c->coo->n;
+  PetscMemType     memtype = PETSC_MEMTYPE_HOST;
+  PetscScalar     *zeros   = NULL;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscGetMemType(*v, &memtype));
-  if (PetscMemTypeHost(memtype) == PetscMemTypeHost(c->k->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*v) PetscCall(PetscGetMemType(*v, &memtype));
+  if (*v && PetscMemTypeHost(memtype) == PetscMemTypeHost(c->k->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   if (PetscMemTypeDevice(memtype)) PetscCall(MatBAIJCUDACOODevice_Private(A));
   if (c->nstaged != n) {
     PetscCall((*c->k->release)(&c->b, (void **)&c->staged));
@@ -217,7 +218,9 @@ static PetscErrorCode MatBAIJCUDACOOStage_Private(Mat A, const PetscScalar **v)
     PetscCall((*c->k->alloc)(&c->b, (size_t)n * sizeof(PetscScalar), (void **)&c->staged));
     c->nstaged = n;
   }
-  PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_FALSE, c->staged, *v, (size_t)n * sizeof(PetscScalar)));
+  if (!*v) PetscCall(PetscCalloc1(n, &zeros));
+  PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_FALSE, c->staged, *v ? *v : zeros, (size_t)n * sizeof(PetscScalar)));
+  PetscCall(PetscFree(zeros));
   *v = c->staged;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -107,7 +107,7 @@ PetscErrorCode MatBAIJCUDAUpdate_Private(Mat A, PetscBool trans)
   if (c->nval) {
     PetscScalar *a;
 
-    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
+    PetscCall(MatSeqBAIJGetArray(A, &a));
     PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_FALSE, c->val, a, (size_t)c->nval * sizeof(PetscScalar)));
   }
   c->values = state;
@@ -133,8 +133,12 @@ PetscErrorCode MatBAIJCUDAGetParts_Private(Mat A, Mat parts[2], const PetscInt *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Operations of MATMPIBAIJ write into the parts, and say so in the state of A alone */
-PetscErrorCode MatBAIJCUDAUpdateParts_Private(Mat A, PetscBool trans, Mat parts[2])
+/*
+  Operations of MATMPIBAIJ write into the parts, and some say so in the state of A alone, more of them before PETSc
+  3.26:
+  the states of the parts follow, for the copies and for preconditioners that have a part
+*/
+PetscErrorCode MatBAIJCUDAGetChangedParts_Private(Mat A, Mat parts[2])
 {
   Mat_BAIJCUDA    *c = MatBAIJCUDA_Private(A);
   PetscObjectState state;
@@ -142,11 +146,18 @@ PetscErrorCode MatBAIJCUDAUpdateParts_Private(Mat A, PetscBool trans, Mat parts[
   PetscFunctionBegin;
   PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  for (int k = 0; k < 2; k++) {
-    if (c->values != state) MatBAIJCUDA_Private(parts[k])->values = -1;
-    PetscCall(MatBAIJCUDAUpdate_Private(parts[k], trans));
-  }
+  if (c->values == state) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < 2; k++) PetscCall(PetscObjectStateIncrease((PetscObject)parts[k]));
   c->values = state;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MATMPIBAIJCUDA: the copies of both parts are up to date */
+PetscErrorCode MatBAIJCUDAUpdateParts_Private(Mat A, PetscBool trans, Mat parts[2])
+{
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAGetChangedParts_Private(A, parts));
+  for (int k = 0; k < 2; k++) PetscCall(MatBAIJCUDAUpdate_Private(parts[k], trans));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,10 +177,39 @@ PetscErrorCode MatBAIJCUDAToHost_Private(Mat A)
   } else if (c->nval) {
     PetscScalar *a;
 
-    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
+    PetscCall(MatSeqBAIJGetArray(A, &a));
     PetscCall((*c->k->copy)(&c->b, PETSC_FALSE, PETSC_TRUE, a, c->val, (size_t)c->nval * sizeof(PetscScalar)));
   }
   PetscCall(PetscObjectStateGet((PetscObject)A, &c->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of a matrix of any type are on the host */
+PetscErrorCode MatBAIJCUDAFetch_Private(Mat A)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAIs_Private(A, &is));
+  if (is) PetscCall(MatBAIJCUDAToHost_Private(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values, and products, on the host; the parts of MATMPIBAIJCUDA follow, now or when they are there */
+PetscErrorCode MatBAIJCUDABind_Private(Mat A, PetscBool bind)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+
+  PetscFunctionBegin;
+  if (c->bound == bind) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBAIJCUDAToHost_Private(A));
+  c->bound = bind;
+  MatSetBoundToCPU_Spike(A, bind);
+  if (c->mpi && A->assembled) {
+    Mat parts[2];
+
+    PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,7 +245,7 @@ PetscErrorCode MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat A, PetscMemType memtype, SpikeBl
 
     PetscCall(MatBAIJCUDAToHost_Private(A));
     PetscCall(MatBAIJCUDAGetRows_Private(A, &mb, &csr->ai, &csr->aj));
-    PetscCall(MatBAIJCUDAGetArray_Private(A, &a));
+    PetscCall(MatSeqBAIJGetArray(A, &a));
     csr->bs = A->rmap->bs;
     csr->aa = a;
   }

@@ -150,6 +150,17 @@ static PetscErrorCode MatConcatenate_BAIJCUDA(MPI_Comm comm, Mat A, PetscInt n, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of several ranks. Its values may stay ahead: it is one of ours */
+static PetscErrorCode MatGetDiagonalBlock_BAIJCUDA(Mat A, Mat *block)
+{
+  Mat parts[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAGetChangedParts_Private(A, parts));
+  *block = parts[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Orderings read the rows before PETSc's factorizations read values, and those ask nobody */
 static PetscErrorCode MatGetRowIJ_BAIJCUDA(Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed,
                                            PetscInt *n, const PetscInt **ia, const PetscInt **ja, PetscBool *done)
@@ -215,6 +226,7 @@ static PetscErrorCode MatAssemblyEnd_BAIJCUDA(Mat A, MatAssemblyType type)
   X(transpose, MatTranspose_BAIJCUDA) \
   X(equal, MatEqual_BAIJCUDA) \
   X(getdiagonal, MatGetDiagonal_BAIJCUDA) \
+  X(getdiagonalblock, MatGetDiagonalBlock_BAIJCUDA) \
   X(diagonalscale, MatDiagonalScale_BAIJCUDA) \
   X(norm, MatNorm_BAIJCUDA) \
   X(assemblyend, MatAssemblyEnd_BAIJCUDA) \

@@ -2,7 +2,9 @@
 /*
   baijcudaimpl.h: what the files of MATBAIJCUDA share. The matrix is PETSc's MATBAIJ, with a copy of its blocks where a
   backend works. Operations of PETSc's table that read or write values have wrappers of ours in their places. A file
-  calls only files above it in this list:
+  calls only files above it in this list, with two exceptions: what makes a matrix of PETSc's ours, and back, is in the
+  last one (MatBAIJCUDAInstall_Private() and MatBAIJCUDARemove_Private()), and the table in baijcudahost.c names
+  operations of baijcudaconvert.c:
 
     baijcudacopy.c     the copy: pattern and values, to the backend and back
     baijcudamult.c     products with vectors, and the halo
@@ -85,8 +87,11 @@ PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetBackend_Private(Mat);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdate_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetChangedParts_Private(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAToHost_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAFetch_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDABind_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAAhead_Private(Mat);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAReset_Private(Mat);
 PETSC_INTERN PetscErrorCode   MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat, PetscMemType, SpikeBlockCSR *);
@@ -133,9 +138,6 @@ PETSC_INTERN PetscErrorCode MatCreateSubMatrices_BAIJCUDA(Mat, PetscInt, const I
 PETSC_INTERN PetscErrorCode MatDestroySubMatrices_BAIJCUDA(PetscInt, Mat *[]);
 
 /* baijcuda.c */
-PETSC_INTERN PetscErrorCode MatBAIJCUDABind_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatBAIJCUDAInstall_Private(Mat, MatType);
 PETSC_INTERN PetscErrorCode MatBAIJCUDARemove_Private(Mat);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAGetArray_Private(Mat, PetscScalar **);
-PETSC_INTERN PetscErrorCode MatBAIJCUDAFetch_Private(Mat);
 PETSC_INTERN PetscErrorCode MatBAIJCUDARegister(PetscBool);

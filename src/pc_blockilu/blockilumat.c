@@ -78,7 +78,7 @@ PetscErrorCode PCBlockILUGetCSR_Private(Mat A, PetscMemType memtype, BlockILUMat
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &m->baij, MATSEQBAIJ, MATMPIBAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &mpi, MATMPIAIJ, MATMPIBAIJ, ""));
   if (m->baij) {
-    if (mpi) PetscCall(MatMPIBAIJGetSeqBAIJ_Spike(A, &m->A, NULL, NULL));
+    if (mpi) PetscCall(MatGetDiagonalBlock(A, &m->A)); /* MATMPIBAIJCUDA says then what has changed */
     PetscCall(MatSeqBAIJGetCSR_Spike(m->A, memtype, &m->csr));
   } else {
     if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &m->A, NULL, NULL));

@@ -5,10 +5,11 @@
 
     SPIKE_DEVICE_SHARED=101376        bytes of shared memory that a thread block can have at most
     SPIKE_DEVICE_MULTIPROCESSORS=20   multiprocessors that the device says it has
+    SPIKE_DEVICE_CAPABILITY=75        compute capability 7.5
     SPIKE_DEVICE_REFUSED=1            prints at the end how many calls wanted more than that, and fails if one did
 
   SpikeDeviceFail(k) lets the k-th allocation of libpetscspike.so from then on fail, counted from 1; 0: none. It returns
-  how many there were since the last call. tests/memory.c calls it.
+  how many there were since the last call. tests/memory.c and tests/memory_matrices.c call it.
 */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
@@ -75,6 +76,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
   if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin && *value > Shared()) *value = (int)Shared();
   if (attribute == cudaDevAttrMaxSharedMemoryPerMultiprocessor && *value > Shared() + 1024)
     *value = (int)Shared() + 1024;
+  if (attribute == cudaDevAttrComputeCapabilityMajor) *value = (int)Limit("SPIKE_DEVICE_CAPABILITY", 10l * *value) / 10;
+  if (attribute == cudaDevAttrComputeCapabilityMinor) *value = (int)Limit("SPIKE_DEVICE_CAPABILITY", *value) % 10;
   if (attribute == cudaDevAttrMultiProcessorCount) *value = (int)Limit("SPIKE_DEVICE_MULTIPROCESSORS", *value);
   return error;
 }

@@ -4,16 +4,16 @@
 
 static PetscErrorCode SpikeBlockCreate_CUDA(SpikeBlock *s)
 {
-  SpikeBlockCUDA *h;
-  cudaStream_t    stream;
-  int             device;
+  SpikeBlockCUDA    *h;
+  cudaStream_t       stream;
+  const SpikeDevice *gpu;
 
   PetscFunctionBegin;
+  PetscCall(SpikeDeviceGet(&gpu));
   PetscCall(PetscNew(&h));
-  s->data = h;
+  s->data            = h;
+  h->multiprocessors = gpu->multiprocessors;
   PetscCall(SpikeStreamOr(s->stream, &stream));
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
   PetscCall(SpikeMalloc_CUDA(SPIKE_BLOCK_ITEMS * SPIKE_BLOCK_TICKETS, &h->tickets));
   PetscCallCUDA(cudaMemsetAsync(h->tickets, 0, SPIKE_BLOCK_ITEMS * SPIKE_BLOCK_TICKETS * sizeof(*h->tickets), stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dia.cu: the CUDA backend of dia.h: its memory, its tables, rows to and from the host */
 #include "dia.cuh"
+#include "kernels/common/cuda/fit.cuh"
 
 static PetscErrorCode SpikeDIATables_CUDA(SpikeDIA *A)
 {
@@ -30,9 +31,11 @@ static PetscErrorCode SpikeDIATables_CUDA(SpikeDIA *A)
 
 static PetscErrorCode SpikeDIACreate_CUDA(SpikeDIA *A)
 {
-  SpikeDIACUDA *h;
+  SpikeDIACUDA      *h;
+  const SpikeDevice *gpu;
 
   PetscFunctionBegin;
+  PetscCall(SpikeDeviceGet(&gpu)); /* no other question, but no older device */
   PetscCheck(A->count <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " diagonals", A->count);
   PetscCall(PetscNew(&h));
   A->data   = (void *)h;
