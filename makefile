@@ -200,7 +200,8 @@ $(KERNELTESTS) $(ONEFILE): $(BINDIR)/%: %.c $(private)
 	$(Q)$(PROGRAM.c) $(CUDA_DEFINE) -I$(CURDIR)/src -o $@ $< $(private) $(PETSC_LIB)
 
 parts = $(patsubst %.c,$(OBJDIR)/%.o,\
-  $(sort $(wildcard benchmarks/$(1)/*.c) $(if $(SRC.cu),$(wildcard benchmarks/$(1)/cuda/*.c))))
+  $(sort $(wildcard benchmarks/$(1)/*.c) $(if $(SRC.cu),$(wildcard benchmarks/$(1)/cuda/*.c)))) \
+  $(if $(SRC.cu),$(patsubst %.cu,$(BASE)/obj/%.cu.o,$(sort $(wildcard benchmarks/$(1)/cuda/*.cu))))
 define FOLDER_RULE
 $(BINDIR)/benchmarks/$(1): $(call parts,$(1)) $(private)
 	@mkdir -p $$(@D)
