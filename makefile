@@ -331,8 +331,8 @@ FUZZ := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/fuzz_*.c)))
 .PHONY: fuzz
 fuzz: $(FUZZ)
 	@for p in $(FUZZ); do for ranks in 1 2 3 4 5; do echo "$$p on $$ranks ranks"; \
-	  $(RUNENV) tools/run -n $$ranks $$p -n $(or $(n),1000) -seed $(or $(seed),1) $(args) | tee /dev/stderr | grep -q ': ok$$' \
-	  || exit 1; done; done
+	  $(RUNENV) tools/run -n $$ranks $$p -n $(or $(n),1000) -seed $(or $(seed),1) $(args) | tee /dev/stderr | \
+	  grep -q ': ok$$' || exit 1; done; done
 
 # make dmdatutorials [type=dia] [args="-g snes"]: PETSc's own tutorials that have a DMDA, with our matrix; type=none
 # only compiles them
@@ -418,7 +418,8 @@ info:
 
 # The folders that hold a "flags" file are builds
 clean:
-	@for f in */flags */sanitize/flags */docs/flags; do [ ! -f "$$f" ] || { echo "removing $${f%/flags}"; rm -rf "$${f%/flags}"; }; done
+	@for f in */flags */sanitize/flags */docs/flags; do \
+	  [ ! -f "$$f" ] || { echo "removing $${f%/flags}"; rm -rf "$${f%/flags}"; }; done
 
 define HELP
 petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to 3.26
@@ -452,7 +453,8 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
 
   PETSC_DIR, PETSC_ARCH   PETSc 3.24 to 3.26 with shared libraries: build tree (both), prefix install (PETSC_DIR alone)
   SPIKE_PETSC_VERSION     the PETSc that is built here: 3.26 (3.26.1, the default), 3.25 (3.25.6), 3.24 (3.24.6)
-  SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, cuda, nocuda, nopython (with commas)
+  SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, cuda, nocuda, nopython;
+                          several with commas between them
   SANITIZE=1              with AddressSanitizer and UBSan, built apart
   CUDA_ARCH="80 90"       compute capabilities of the GPU code
   SPIKE_MATRICES=FOLDER   real matrices for tests that read them
