@@ -381,8 +381,8 @@ static PetscErrorCode Once_Private(const SpikeTridiagonal *t, bool inner, OnceEn
   else begin<<<tiles, ONCE_CHUNKS, shared, stream>>>(tri, dl, d, du, wide, true, tol, xs, b, x);
   PetscCallCUDA(cudaGetLastError());
   if (!h->nsep) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchBehind(OnceCondense_Kernel, SpikeTriBlocks(h->nsep), SPIKE_TRI_THREADS, 0, stream, tri, du,
-                                  sl, sd, su, xs));
+  PetscCallCUDA(SpikeLaunchBehind(OnceCondense_Kernel, SpikeTriThreadBlocks(h->nsep), SPIKE_TRI_THREADS, 0, stream, tri,
+                                  du, sl, sd, su, xs));
   PetscCall(Once_Private(&h->child, true, ends + h->ntiles, sl, sd, su, tol, xs, xs, stream));
   PetscCallCUDA(SpikeLaunchBehind(Once_Kernel<false>, tiles, ONCE_CHUNKS, shared, stream, tri, dl, d, du, wide, inner,
                                   tol, xs, b, x));

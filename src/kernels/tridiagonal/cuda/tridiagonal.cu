@@ -302,7 +302,7 @@ PetscErrorCode SpikeTriApply_CUDA(SpikeTridiagonal *t, PetscBool trans, PetscInt
       if (h->how == SPIKE_TRI_SHARED)
         PetscCall(SpikeTriPieces_CUDA(h, PETSC_TRUE, columns, NULL, bc, ldb, xc, ldx, ends, stream));
       else kernel<<<grid, SPIKE_TRI_THREADS, 0, stream>>>(*h, NULL, bc, ldb, xc, ldx, wide, ends);
-      SpikeTriReduceTransposed_Kernel<<<dim3(SpikeTriBlocks(h->nsep), (unsigned)columns), SPIKE_TRI_THREADS, 0,
+      SpikeTriReduceTransposed_Kernel<<<dim3(SpikeTriThreadBlocks(h->nsep), (unsigned)columns), SPIKE_TRI_THREADS, 0,
                                         stream>>>(*h, edge, ends, bc, ldb, xs);
     }
     if (h->nsep) PetscCall((*h->child.k->apply)(&h->child, trans, columns, xs, h->nsep, xs, h->nsep));

@@ -101,7 +101,7 @@ __device__ static __forceinline__ PetscReal SpikeTriBoost(const SpikeTriTiles &t
 }
 
 /* Thread blocks for n items, a thread each */
-static inline unsigned SpikeTriBlocks(PetscCount n)
+static inline unsigned SpikeTriThreadBlocks(PetscCount n)
 {
   return (unsigned)((n - 1) / SPIKE_TRI_THREADS + 1);
 }
