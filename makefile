@@ -200,7 +200,8 @@ $(KERNELTESTS) $(ONEFILE): $(BINDIR)/%: %.c $(private)
 	$(Q)$(PROGRAM.c) $(CUDA_DEFINE) -I$(CURDIR)/src -o $@ $< $(private) $(PETSC_LIB)
 
 parts = $(patsubst %.c,$(OBJDIR)/%.o,\
-  $(sort $(wildcard benchmarks/$(1)/*.c) $(if $(SRC.cu),$(wildcard benchmarks/$(1)/cuda/*.c))))
+  $(sort $(wildcard benchmarks/$(1)/*.c) $(if $(SRC.cu),$(wildcard benchmarks/$(1)/cuda/*.c)))) \
+  $(if $(SRC.cu),$(patsubst %.cu,$(BASE)/obj/%.cu.o,$(sort $(wildcard benchmarks/$(1)/cuda/*.cu))))
 define FOLDER_RULE
 $(BINDIR)/benchmarks/$(1): $(call parts,$(1)) $(private)
 	@mkdir -p $$(@D)
@@ -427,7 +428,8 @@ info:
 
 # The folders that hold a "flags" file are builds
 clean:
-	@for f in */flags */sanitize/flags */docs/flags; do [ ! -f "$$f" ] || { echo "removing $${f%/flags}"; rm -rf "$${f%/flags}"; }; done
+	@for f in */flags */sanitize/flags */docs/flags; do \
+	  [ ! -f "$$f" ] || { echo "removing $${f%/flags}"; rm -rf "$${f%/flags}"; }; done
 
 define HELP
 petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to 3.26
@@ -461,7 +463,8 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
 
   PETSC_DIR, PETSC_ARCH   PETSc 3.24 to 3.26 with shared libraries: build tree (both), prefix install (PETSC_DIR alone)
   SPIKE_PETSC_VERSION     the PETSc that is built here: 3.26 (3.26.1, the default), 3.25 (3.25.6), 3.24 (3.24.6)
-  SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, cuda, nocuda, nopython (with commas)
+  SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, cuda, nocuda, nopython;
+                          several with commas between them
   SANITIZE=1              with AddressSanitizer and UBSan, built apart
   CUDA_ARCH="80 90"       compute capabilities of the GPU code
   SPIKE_MATRICES=FOLDER   real matrices for tests that read them

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What pyproject.toml cannot say: the version of the header, the PETSc that is needed, and a wheel for this platform."""
+"""What pyproject.toml cannot say: the version of the header, the PETSc that is needed, a wheel for this platform."""
 import os
 import sys
 

@@ -138,7 +138,8 @@ def fail(*lines):
 def build_library():
     found = find_petsc()
     if found is None:
-        fail("  found:  no PETSc: PETSC_DIR is not set, and there is neither a petsc4py with its PETSc nor a package petsc",
+        fail("  found:  no PETSc: PETSC_DIR is not set, and there is neither a petsc4py with its PETSc nor a package"
+             " petsc",
              "  Install PETSc and petsc4py: pip install petsc petsc4py. It needs a C compiler, make, MPI and BLAS; on",
              "  Debian: apt-get install gcc g++ make libopenmpi-dev openmpi-bin libopenblas-dev python3-dev",
              "  Or set PETSC_DIR and PETSC_ARCH to a PETSc with shared libraries, and use the petsc4py of that PETSc")

@@ -67,11 +67,8 @@ static PetscErrorCode TimeHost(MPI_Comm comm, const Case *c, SpikeTridiagonal t[
     const PetscCount at = k * (PetscCount)c->n;
     SpikePivot       pv = {0.0, 0.0, 0, -1, 0.0, PETSC_FALSE};
 
-    if (t[k].k->once) PetscCall((*t[k].k->once)(&t[k], c->dl + at, c->d + at, c->du + at, &pv, c->b + at, c->x + at));
-    else {
-      PetscCall((*t[k].k->setup)(&t[k], c->dl + at, c->d + at, c->du + at, &pv));
-      PetscCall((*t[k].k->apply)(&t[k], PETSC_FALSE, 1, c->b + at, c->n, c->x + at, c->n));
-    }
+    PetscCall((*t[k].k->setup)(&t[k], c->dl + at, c->d + at, c->du + at, &pv));
+    PetscCall((*t[k].k->apply)(&t[k], PETSC_FALSE, 1, c->b + at, c->n, c->x + at, c->n));
   }
   PetscCall(Wait(comm, &t3));
   ms[SETUP] = 1e3 * (t1 - t0) / c->copies;

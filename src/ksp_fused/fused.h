@@ -16,7 +16,8 @@
     fusedscaled                   KSPSolve(): the loop, and once more with b and x divided by a unit
     fusedplain                    vectors without arrays, by PETSc's methods
     fusedmatsolve                 KSPMatSolve()
-    fusedoptions  fusedrhsoptions setters, getters, options, view; fusedprecisionoptions
+    fusedrhsoptions               setters, getters, options, view of several right-hand sides; fusedprecisionoptions
+    fusedoptions  fusedview       setters, getters, options     what -ksp_view prints
     fusedmethod                   creation: what the file of a method includes
 
   A method is one C file. It names its work vectors and gives four functions:

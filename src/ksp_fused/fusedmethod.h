@@ -7,6 +7,7 @@
 #include "fusedsolve.h"
 #include "fusedtall.h"
 #include "fusedtruth.h"
+#include "fusedview.h"
 
 PETSC_INTERN PetscErrorCode KSPCreate_Fused(KSP, const KSPFusedMethod *);
 PETSC_INTERN PetscErrorCode KSPReset_Fused(KSP);

@@ -121,7 +121,7 @@ PetscErrorCode PetscSpikeGetEnqueue_BlockILU(PetscObject pc, SpikeEnqueue *e)
   e->memtype    = s->b.k->memtype;
   e->n          = s->p.nb * s->p.bs;
   e->run        = SpikeEnqueue_BlockILU;
-  e->capturable = (PetscBool)!PetscMemTypeHost(e->memtype);
+  e->capturable = s->b.k->enqueues;
   e->shape      = s->shape;
   e->values     = s->shape + s->info.refills;
   PetscFunctionReturn(PETSC_SUCCESS);

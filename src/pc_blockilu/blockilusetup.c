@@ -118,7 +118,7 @@ static PetscErrorCode PCBlockILUSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   s->lu.precision = s->precision;
   s->lu.maxrhs    = 1;
   /* an apply that is enqueued may be a transposed one */
-  s->lu.trans           = (PetscBool)!PetscMemTypeHost(s->b.k->memtype);
+  s->lu.trans           = s->b.k->enqueues;
   s->lu.b               = &s->b;
   s->info.bs            = bs;
   s->info.subdomains    = s->p.ntasks;

@@ -2,24 +2,11 @@
 /* spike.c: the type PCSPIKE: its page, creation and destruction */
 #include "spikeimpl.h"
 
-const char *const PCSpikeTypes[] = {"BLOCK", "TRUNCATED", "FULL", "AUTO", "PCSpikeType", "PC_SPIKE_", NULL};
-const char *const PetscSpikePrecisions[] =
-  {"DOUBLE", "SINGLE", "BF16", "FP16", "PetscSpikePrecision", "PETSC_SPIKE_PRECISION_", NULL};
-const char *const PCSpikeFactorTypes[]      = {"AUTO", "LU", "CHOLESKY", "PCSpikeFactorType", "PC_SPIKE_FACTOR_", NULL};
-const char *const PCSpikeBatchTypes[]       = {"AUTO", "ALWAYS", "NEVER", "PCSpikeBatchType", "PC_SPIKE_BATCH_", NULL};
-const char *const PCSpikeMatchingTypes[]    = {"AUTO", "NONE", "ALWAYS", "PCSpikeMatchingType", "PC_SPIKE_MATCHING_",
-                                               NULL};
-const char *const PCSpikeTridiagonalTypes[] = {"AUTO",
-                                               "THOMAS",
-                                               "TWOWAY",
-                                               "CR",
-                                               "PCR",
-                                               "RD",
-                                               "CRPCR",
-                                               "PARTITION",
-                                               "PCSpikeTridiagonalType",
-                                               "PC_SPIKE_TRIDIAGONAL_",
-                                               NULL};
+const char *const PCSpikeTypes[]         = {"BLOCK", "TRUNCATED", "FULL", "AUTO", "PCSpikeType", "PC_SPIKE_", NULL};
+const char *const PCSpikeFactorTypes[]   = {"AUTO", "LU", "CHOLESKY", "PCSpikeFactorType", "PC_SPIKE_FACTOR_", NULL};
+const char *const PCSpikeBatchTypes[]    = {"AUTO", "ALWAYS", "NEVER", "PCSpikeBatchType", "PC_SPIKE_BATCH_", NULL};
+const char *const PCSpikeMatchingTypes[] = {"AUTO", "NONE", "ALWAYS", "PCSpikeMatchingType", "PC_SPIKE_MATCHING_",
+                                            NULL};
 const char *const PetscSpikePrecisionNames[] = {"double", "single", "bf16", "fp16"};
 
 static PetscErrorCode PCDestroy_Spike(PC pc)

@@ -227,7 +227,7 @@ PetscErrorCode PCSpikeCutsPlace_Private(PC pc, PetscBool open, PetscBool alone, 
   PC_Spike        *s = (PC_Spike *)pc->data;
   const SpikeBand *b = &s->band;
   const PetscInt   n = b->n, K = PetscMax(b->kl, b->ku), most = PetscMax(1, n / PetscMax(K, 1));
-  const PetscBool  look   = (PetscBool)(n > 0 && K > 0 && (*np > 1 || (open && !PetscMemTypeHost(b->k->memtype))));
+  const PetscBool  look   = (PetscBool)(n > 0 && K > 0 && (*np > 1 || (open && b->k->parallel)));
   PetscInt         wanted = *np, other, room;
   PetscReal        share;
   PetscBool        unused;

@@ -28,7 +28,7 @@ PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject pc, SpikeEnqueue *e)
   e->memtype    = s->band.k->memtype;
   e->n          = PCSpikeLocalRows_Private(s);
   e->run        = SpikeEnqueue_Spike;
-  e->capturable = (PetscBool)(!PetscMemTypeHost(e->memtype) && !s->ex.across && !s->border.across);
+  e->capturable = (PetscBool)(s->band.k->enqueues && !s->ex.across && !s->border.across);
   e->shape      = s->shape + s->band.launches;
   e->values     = e->shape + s->info.refills;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -307,6 +307,7 @@ static PetscErrorCode PCSpikeFullFits_Private(PC pc, PetscBool *fits)
   if (b->coupled && !b->dmerged) {
     b->full = PETSC_TRUE;
     PetscCall((*b->k->bytes)(b, &band, &rest));
+    /* segments of ranks are in the host's memory: here the memory that is asked for */
     if (PetscMemTypeHost(b->k->memtype)) rest += PCSpikeSegmentsBytes_Private(pc);
     b->full = PETSC_FALSE;
   }

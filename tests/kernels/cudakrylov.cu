@@ -229,6 +229,24 @@ static PetscErrorCode TestRange(SpikeKrylov *cuda, const SpikeKrylovCSR *csr, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The copies of a copy with fewer digits; refill: they are there, and the copy has new values */
+static PetscErrorCode MakeNarrow(SpikeKrylov *cuda, PetscInt n, PetscInt nz, void *copy, bool refill, void *narrow[])
+{
+  PetscFunctionBegin;
+  for (PetscSpikePrecision p : {PETSC_SPIKE_PRECISION_SINGLE, PETSC_SPIKE_PRECISION_BF16}) {
+    void *before = narrow[p];
+
+    if (!refill && n <= 1000) {
+      PetscCall((*cuda->k->narrow)(cuda, copy, p, PETSC_FALSE, &narrow[p]));
+      Check(!narrow[p], "narrow", n, "made where a cache holds the copy");
+    }
+    PetscCall((*cuda->k->narrow)(cuda, copy, p, PETSC_TRUE, &narrow[p]));
+    Check((narrow[p] != NULL) == (NarrowExists(p) && nz > 0), "narrow", n, narrow[p] ? "made" : "not made");
+    Check(!refill || before == narrow[p], "narrow", n, "not refilled");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   y = A x or D A x of the copy, and of its copies with fewer digits, alone and with a step after it, against the host.
   expected: the form that is to be made, KSP_FUSED_SPMV_PETSC for none
@@ -283,17 +301,7 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
     Check((copy ? ((SpikeKrylovCopy *)copy)->form : KSP_FUSED_SPMV_PETSC) == expected, "copy", n,
           copy ? "made in another form" : "not made");
     if (!copy) break;
-    for (PetscSpikePrecision p : {PETSC_SPIKE_PRECISION_SINGLE, PETSC_SPIKE_PRECISION_BF16}) {
-      void *before = narrow[p];
-
-      if (!fill && n <= 1000) {
-        PetscCall((*cuda->k->narrow)(cuda, copy, p, PETSC_FALSE, &narrow[p]));
-        Check(!narrow[p], "narrow", n, "made where a cache holds the copy");
-      }
-      PetscCall((*cuda->k->narrow)(cuda, copy, p, PETSC_TRUE, &narrow[p]));
-      Check((narrow[p] != NULL) == (NarrowExists(p) && nz > 0), "narrow", n, narrow[p] ? "made" : "not made");
-      Check(!fill || before == narrow[p], "narrow", n, "not refilled");
-    }
+    PetscCall(MakeNarrow(cuda, n, nz, copy, (bool)fill, narrow));
     for (size_t pks = 0; pks < 3 * 2 * PETSC_STATIC_ARRAY_LENGTH(steps); pks++) {
       const size_t               ks = pks % (2 * PETSC_STATIC_ARRAY_LENGTH(steps)), k = ks / 2;
       const PetscSpikePrecision  p     = (PetscSpikePrecision)(pks / (2 * PETSC_STATIC_ARRAY_LENGTH(steps)));

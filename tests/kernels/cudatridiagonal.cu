@@ -2,7 +2,7 @@
 /* cudatridiagonal.cu: tests of the CUDA backend of tridiagonal.h against the host's, by backward errors; prints TAP */
 static char help[] = "Tridiagonal systems of the CUDA backend against the host's.\n\n";
 
-#include "kernels/tridiagonal/tridiagonal.h"
+#include "../../benchmarks/tridiagonal/cuda/once.cu"
 #include "../tridiagonalcase.h"
 #include <petscdevice_cuda.h>
 #include <vector>
@@ -60,6 +60,7 @@ static PetscErrorCode Case(PCSpikeTridiagonalType type, PetscBool pivoting, TriK
   PetscInt                 n, nrhs = 3, ldb, ldx;
   PetscScalar             *ddl, *dd, *ddu, *db, *dx;
   SpikePivot               pivot[2];
+  Once                     once;
 
   /*
     without exchanges, and without dominance, errors depend on where pieces begin: the host's with other chunks differ
@@ -134,10 +135,12 @@ static PetscErrorCode Case(PCSpikeTridiagonalType type, PetscBool pivoting, TriK
   }
   if (n) { /* both at once, in place */
     PetscCallCUDA(cudaMemcpy(dx, b.data(), n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
-    PetscCall((*t[1].k->once)(&t[1], ddl, dd, ddu, &pivot[1], dx, dx));
+    PetscCall(OnceCreate(&t[1], &once));
+    PetscCall(OnceSolve(&once, ddl, dd, ddu, &pivot[1], dx, dx));
     PetscCall((*t[0].k->apply)(&t[0], PETSC_FALSE, 1, b.data(), ldb, x.data(), ldx));
     PetscCallCUDA(cudaMemcpy(y.data(), dx, n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
     PetscCall((*t[1].k->report)(&t[1], &pivot[1]));
+    PetscCall(OnceDestroy(&once));
     if (pivot[1].badrow >= 0) { /* other pieces than those of setup() */
       reported++;
       if (kind != TRI_ZEROS || pivot[1].badvalue != (PetscReal)0.0) ++*bad;
@@ -219,6 +222,7 @@ static PetscErrorCode Long(PetscInt n)
   PetscScalar             *ddl, *dd, *ddu, *db, *dx;
   SpikeTridiagonal         t     = {};
   SpikePivot               pivot = {};
+  Once                     once;
   double                   worst = 0.0;
 
   PetscFunctionBegin;
@@ -234,10 +238,11 @@ static PetscErrorCode Long(PetscInt n)
   t.maxrhs                            = 1;
   t.k                                 = &SpikeTridiagonalKernels_CUDA;
   PetscCall((*t.k->create)(&t));
+  PetscCall(OnceCreate(&t, &once));
   for (int again = 0; again < 10; again++) {
     for (PetscInt i = 0; i < n; i++) b[i] = TriRandom(5 + again, (PetscInt64)i);
     PetscCall(Put(b, &db));
-    PetscCall((*t.k->once)(&t, ddl, dd, ddu, &pivot, db, dx));
+    PetscCall(OnceSolve(&once, ddl, dd, ddu, &pivot, db, dx));
     PetscCallCUDA(cudaMemcpy(x.data(), dx, n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
     PetscCallCUDA(cudaFree(db));
     const PetscReal e = TriBackward(PETSC_FALSE, n, dl.data(), d.data(), du.data(), b.data(), x.data());
@@ -245,6 +250,7 @@ static PetscErrorCode Long(PetscInt n)
     if (!(e <= worst)) worst = (double)e;
   }
   Report(worst <= 100 * PETSC_MACHINE_EPSILON, "one long system, at once", worst);
+  PetscCall(OnceDestroy(&once));
   PetscCall((*t.k->destroy)(&t));
   for (PetscScalar *p : {ddl, dd, ddu, dx}) PetscCallCUDA(cudaFree(p));
   PetscFunctionReturn(PETSC_SUCCESS);

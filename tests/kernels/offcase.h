@@ -121,6 +121,37 @@ static PetscErrorCode OffBeside(SpikeKrylov *s, const void *copy, SpikeKrylovSte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The matrix of a rank's own columns (k = 0) or of others' (1), on the host and in csr where the kernels want it */
+static PetscErrorCode OffMatrix(int k, PetscInt n, PetscInt nghost, PetscInt ndiags, PetscInt every, PetscInt each,
+                                PetscInt **ai, PetscInt **aj, PetscScalar **aa, SpikeKrylovCSR *csr)
+{
+  const PetscInt most = k ? each : ndiags;
+  PetscInt       nz   = 0;
+  void          *there[3];
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(n + 1, ai));
+  PetscCall(PetscMalloc1(n * most + 1, aj));
+  PetscCall(PetscMalloc1(n * most + 1, aa));
+  for (PetscInt i = 0; i < n; i++) {
+    nz += OffRow(k, n, nghost, ndiags, every, each, i, *aj + nz);
+    (*ai)[i + 1] = nz;
+  }
+  for (PetscInt e = 0; e < nz; e++) (*aa)[e] = Number(50 + k, e);
+  csr->n  = n;
+  csr->nz = nz;
+  csr->ai = csr->aj = NULL;
+  csr->aa           = NULL;
+  if (!nz) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(There(*ai, (size_t)(n + 1) * sizeof(PetscInt), &there[0]));
+  PetscCall(There(*aj, (size_t)nz * sizeof(PetscInt), &there[1]));
+  PetscCall(There(*aa, (size_t)nz * sizeof(PetscScalar), &there[2]));
+  csr->ai = (const PetscInt *)there[0];
+  csr->aj = (const PetscInt *)there[1];
+  csr->aa = (const PetscScalar *)there[2];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   ndiags: diagonals of A, 0: A has no entries. Every `every`-th row and the last two have up to `each` columns of
   others; 0: none has
@@ -148,31 +179,7 @@ static PetscErrorCode TestOff(SpikeKrylov *s, PetscInt n, PetscInt ndiags, Petsc
                           "columns of others, n %" PetscInt_FMT ", %" PetscInt_FMT " diagonals, every %" PetscInt_FMT
                           ", each %" PetscInt_FMT ", %s",
                           n, ndiags, every, each, KSPFusedSpMVTypes[form]));
-  for (int k = 0; k < 2; k++) {
-    const PetscInt most = k ? each : ndiags;
-    PetscInt       nz   = 0;
-    void          *there[2];
-
-    PetscCall(PetscCalloc1(n + 1, &ai[k]));
-    PetscCall(PetscMalloc1(n * most + 1, &aj[k]));
-    PetscCall(PetscMalloc1(n * most + 1, &aa[k]));
-    for (PetscInt i = 0; i < n; i++) {
-      nz += OffRow(k, n, nghost, ndiags, every, each, i, aj[k] + nz);
-      ai[k][i + 1] = nz;
-    }
-    for (PetscInt e = 0; e < nz; e++) aa[k][e] = Number(50 + k, e);
-    csr[k].n  = n;
-    csr[k].nz = nz;
-    csr[k].ai = csr[k].aj = NULL;
-    csr[k].aa             = NULL;
-    if (!nz) continue;
-    PetscCall(There(ai[k], (size_t)(n + 1) * sizeof(PetscInt), &there[0]));
-    PetscCall(There(aj[k], (size_t)nz * sizeof(PetscInt), &there[1]));
-    csr[k].ai = (const PetscInt *)there[0];
-    csr[k].aj = (const PetscInt *)there[1];
-    PetscCall(There(aa[k], (size_t)nz * sizeof(PetscScalar), &there[0]));
-    csr[k].aa = (const PetscScalar *)there[0];
-  }
+  for (int k = 0; k < 2; k++) PetscCall(OffMatrix(k, n, nghost, ndiags, every, each, &ai[k], &aj[k], &aa[k], &csr[k]));
   PetscCall(PetscMalloc1(5 * n + 1, &v));
   PetscCall(PetscMalloc1(n + 1, &y));
   PetscCall(PetscMalloc1(n + 1, &got));

@@ -30,21 +30,18 @@ PetscErrorCode OursOnce(void *ctx, PetscInt k)
   const PetscCount at = k * o->dev->n;
 
   PetscFunctionBeginUser;
-  if (!o->t[k].k->once) {
-    PetscCall(OursSetUp(ctx, k));
-    PetscCall(OursApply(ctx, k));
-  } else
-    PetscCall((*o->t[k].k->once)(&o->t[k], o->dev->dl + at, o->dev->d + at, o->dev->du + at, &o->pivot[k],
-                                 o->dev->b + at, o->dev->x + at));
+  PetscCall(OnceSolve(&o->once[k], o->dev->dl + at, o->dev->d + at, o->dev->du + at, &o->pivot[k], o->dev->b + at,
+                      o->dev->x + at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* c->x <- the solution by one algorithm, by setup() and apply() or by once(); *pv what was reported */
+/* c->x <- the solution by one algorithm, by setup() and apply() or at once; *pv what was reported */
 PetscErrorCode DeviceSolve(const Run *run, Case *c, const Algorithm *a, PetscBool once, SpikePivot *pv)
 {
   const PetscScalar *host[4] = {c->dl, c->d, c->du, c->b};
   PetscScalar       *device[4];
   SpikeTridiagonal   t;
+  Once               o;
 
   PetscFunctionBeginUser;
   for (int k = 0; k < 4; k++) {
@@ -52,13 +49,16 @@ PetscErrorCode DeviceSolve(const Run *run, Case *c, const Algorithm *a, PetscBoo
     PetscCallCUDA(cudaMemcpy(device[k], host[k], c->n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
   }
   PetscCall(SystemsCreate(run, c, &SpikeTridiagonalKernels_CUDA, a, &t));
-  if (once) PetscCall((*t.k->once)(&t, device[0], device[1], device[2], pv, device[3], device[3]));
-  else {
+  if (once) {
+    PetscCall(OnceCreate(&t, &o));
+    PetscCall(OnceSolve(&o, device[0], device[1], device[2], pv, device[3], device[3]));
+  } else {
     PetscCall((*t.k->setup)(&t, device[0], device[1], device[2], pv));
     PetscCall((*t.k->apply)(&t, PETSC_FALSE, 1, device[3], c->n, device[3], c->n));
   }
   PetscCall((*t.k->report)(&t, pv));
   PetscCallCUDA(cudaMemcpy(c->x, device[3], c->n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
+  if (once) PetscCall(OnceDestroy(&o));
   PetscCall((*t.k->destroy)(&t));
   for (int k = 0; k < 4; k++) PetscCallCUDA(cudaFree(device[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -77,7 +77,8 @@ PetscErrorCode TimeOurs(Device *dev, const Algorithm *a, Line *line)
   o->dev = dev;
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   while (made < dev->copies && !ierr) {
-    ierr                    = SystemsCreate(dev->run, dev->c, &SpikeTridiagonalKernels_CUDA, a, &o->t[made]);
+    ierr = SystemsCreate(dev->run, dev->c, &SpikeTridiagonalKernels_CUDA, a, &o->t[made]);
+    if (!ierr) ierr = OnceCreate(&o->t[made], &o->once[made]);
     o->pivot[made++].badrow = -1;
   }
   PetscCall(PetscPopErrorHandler());
@@ -103,7 +104,10 @@ PetscErrorCode TimeOurs(Device *dev, const Algorithm *a, Line *line)
     if (o->pivot[0].badrow >= 0)
       PetscCall(PetscSNPrintf(line->how, sizeof(line->how), "bad pivot in row %" PetscInt_FMT, o->pivot[0].badrow));
   }
-  while (made-- > 0) PetscCall((*o->t[made].k->destroy)(&o->t[made]));
+  while (made-- > 0) {
+    PetscCall(OnceDestroy(&o->once[made]));
+    PetscCall((*o->t[made].k->destroy)(&o->t[made]));
+  }
   PetscCall(PetscFree(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

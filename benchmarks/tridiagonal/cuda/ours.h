@@ -3,10 +3,12 @@
 #pragma once
 
 #include "device.h"
+#include "once.h"
 
 typedef struct {
   Device          *dev;
   SpikeTridiagonal t[MAXCOPIES];
+  Once             once[MAXCOPIES];
   SpikePivot       pivot[MAXCOPIES];
 } Ours;
 

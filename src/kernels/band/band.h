@@ -168,6 +168,10 @@ struct _n_SpikeKernels {
   PetscBool    exchanges; /* has factors of bands with row exchanges, in the precision of the vectors */
   /* sweep() can be cut into HEAD and TAIL, and takes time in proportion to its partitions; else ALL is its one part */
   PetscBool splits;
+  /* an application is only enqueued, and all of it on the stream of the band: a CUDA graph may capture it */
+  PetscBool enqueues;
+  /* works on the partitions of a rank at once: with more of them, which cuts give for nothing, it is faster */
+  PetscBool parallel;
 
   /*
     *holds <- whether it has kernels for half-bandwidths, precision and `pivoting` of a band, of which nothing else is

@@ -155,6 +155,8 @@ typedef enum {
 struct _n_SpikeBlockKernels {
   const char  *name;
   PetscMemType memtype;
+  /* lusolve() is only enqueued, and all of it on the stream of the state: a CUDA graph may capture it */
+  PetscBool enqueues;
 
   /* destroy() accepts what is partly made. The state must outlive what is made with it. */
   PetscErrorCode (*create)(SpikeBlock *);

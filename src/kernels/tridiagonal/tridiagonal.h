@@ -129,7 +129,7 @@ struct _n_SpikeTridiagonalKernels {
   PetscErrorCode (*setup)(SpikeTridiagonal *, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du,
                           SpikePivot *pivot);
 
-  /* *pivot <- what setup()s and once()s since the last call have found; waits. NULL where those fill it themselves */
+  /* *pivot <- what setup()s since the last call have found; waits. NULL where those fill it themselves */
   PetscErrorCode (*report)(SpikeTridiagonal *, SpikePivot *pivot);
 
   /*
@@ -138,14 +138,6 @@ struct _n_SpikeTridiagonalKernels {
   */
   PetscErrorCode (*apply)(SpikeTridiagonal *, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
                           PetscScalar *x, PetscCount ldx);
-
-  /*
-    setup() and apply() of one right-hand side in one, without factors: reads dl, d, du and b once, writes x once, where
-    systems fit in fast memory. Its pieces may differ from those of setup(): a number that is bad here may not occur
-    there. NULL where a backend has nothing better than the two.
-  */
-  PetscErrorCode (*once)(SpikeTridiagonal *, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du,
-                         SpikePivot *pivot, const PetscScalar *b, PetscScalar *x);
 };
 
 /* the latter where the library was built with CUDA */

@@ -341,6 +341,8 @@ const SpikeKernels SpikeKernels_CUDA = {
   /* memtype */ PETSC_MEMTYPE_CUDA,
   /* exchanges */ PETSC_TRUE,
   /* splits */ PETSC_FALSE,
+  /* enqueues */ PETSC_TRUE,
+  /* parallel */ PETSC_TRUE,
   /* holds */ SpikeHolds_CUDA,
   /* bytes */ SpikeBytes_CUDA,
   /* create */ SpikeCreate_CUDA,

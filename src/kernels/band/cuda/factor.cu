@@ -445,15 +445,16 @@ static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPoli
 }
 
 template <typename F, int NB, bool FULL, bool WINDOW, int WARPS>
-static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPolicy &policy, int tiles, bool stage)
+static PetscErrorCode SpikeFactorThreadBlock_Private(SpikeBand *s, const SpikePivotPolicy &policy, int tiles,
+                                                     bool stage)
 {
   constexpr bool WHOLE = SpikeFactorIsWhole<F, NB, FULL>;
   SpikeCUDA     *h     = (SpikeCUDA *)s->data;
   const size_t   bytes = tiles * SpikeTileShape<NB>::PLACES * sizeof(double);
 
   PetscFunctionBegin;
-  PetscCall(SpikeKernelFit((const void *)SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>, 32 * WARPS, bytes));
-  SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>
+  PetscCall(SpikeKernelFit((const void *)SpikeFactorThreadBlock<F, NB, WHOLE, WINDOW, WARPS>, 32 * WARPS, bytes));
+  SpikeFactorThreadBlock<F, NB, WHOLE, WINDOW, WARPS>
     <<<(unsigned int)s->np, 32 * WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, stage,
                                                                           &h->report->factor, h->badvalue);
   PetscCallCUDA(cudaGetLastError());
@@ -514,22 +515,23 @@ static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPol
     else PetscCall((SpikeFactorWarp_Private<F, 4, true>(s, policy)));
   } else if (T <= 24) { /* up to three tiles on a side; the kernels for 4 blocks of rows want more than 24 */
     if (wanted && window <= most3)
-      PetscCall((SpikeFactorBlock_Private<F, 3, false, true, 4>(s, policy, window, false)));
+      PetscCall((SpikeFactorThreadBlock_Private<F, 3, false, true, 4>(s, policy, window, false)));
     else
       PetscCall(
-        (SpikeFactorBlock_Private<F, 3, false, false, 8>(s, policy, SpikeFactorPlaces_Private(&h->t, false), false)));
+        (SpikeFactorThreadBlock_Private<F, 3, false, false, 8>(s, policy, SpikeFactorPlaces_Private(&h->t, false),
+                                                               false)));
   } else if (wanted && 2 * window <= most) {
-    if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 4>(s, policy, window, false)));
-    else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 4>(s, policy, window, false)));
+    if (T < 32) PetscCall((SpikeFactorThreadBlock_Private<F, 4, false, true, 4>(s, policy, window, false)));
+    else PetscCall((SpikeFactorThreadBlock_Private<F, 4, true, true, 4>(s, policy, window, false)));
   } else if (wanted && window <= most) {
-    if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 8>(s, policy, window, false)));
-    else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 8>(s, policy, window, false)));
+    if (T < 32) PetscCall((SpikeFactorThreadBlock_Private<F, 4, false, true, 8>(s, policy, window, false)));
+    else PetscCall((SpikeFactorThreadBlock_Private<F, 4, true, true, 8>(s, policy, window, false)));
   } else {
     const bool stage = SpikeFactorPlaces_Private(&h->t, false) > most;
     const int  tiles = SpikeFactorPlaces_Private(&h->t, stage);
 
-    if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, false, 8>(s, policy, tiles, stage)));
-    else PetscCall((SpikeFactorBlock_Private<F, 4, true, false, 8>(s, policy, tiles, stage)));
+    if (T < 32) PetscCall((SpikeFactorThreadBlock_Private<F, 4, false, false, 8>(s, policy, tiles, stage)));
+    else PetscCall((SpikeFactorThreadBlock_Private<F, 4, true, false, 8>(s, policy, tiles, stage)));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -24,7 +24,7 @@
 
 /* Tiles by rows in shared memory; LOWER: blocks on and below the diagonal, those above are zero */
 template <int NB, bool LOWER>
-__device__ static inline void SpikeRowsLoad(const SpikeLane<double> &at, const double *s, double (&d)[NB][NB][2])
+__device__ static inline void SpikeTileRowLoad(const SpikeLane<double> &at, const double *s, double (&d)[NB][NB][2])
 {
   SpikeUnroll2(m, NB, n, NB) {
     double2 v = make_double2(0.0, 0.0);
@@ -36,7 +36,7 @@ __device__ static inline void SpikeRowsLoad(const SpikeLane<double> &at, const d
 }
 
 template <int NB, bool LOWER>
-__device__ static inline void SpikeRowsStore(const SpikeLane<double> &at, double *s, const double (&d)[NB][NB][2])
+__device__ static inline void SpikeTileRowStore(const SpikeLane<double> &at, double *s, const double (&d)[NB][NB][2])
 {
   SpikeUnroll2(m, NB, n, NB)
     if (!LOWER || m >= n) *(double2 *)(s + at.pair(n, m)) = make_double2(d[m][n][0], d[m][n][1]);
@@ -287,7 +287,7 @@ struct SpikeCholeskyStep {
     const double *from = raw(a) ? NULL : place(a, 0), *s = square(0);
     double        d[NB][NB][2];
 
-    if (from) SpikeRowsLoad<NB, false>(at, from, d);
+    if (from) SpikeTileRowLoad<NB, false>(at, from, d);
     else P.load(P.tile(j + a, j), P.mask(j + a, j), d);
     SpikeUnroll2(m, NB, n, NB) x[m][n][0] = x[m][n][1] = 0.0;
     SpikeUnroll(k, NB) {
@@ -301,14 +301,14 @@ struct SpikeCholeskyStep {
         SpikeUnroll(h, H) SpikeBlockProduct<NB>(x, h, n, f[h], b);
       }
     }
-    SpikeRowsStore<NB, false>(at, left(a), x);
+    SpikeTileRowStore<NB, false>(at, left(a), x);
   }
   /* d <- A_j+a,j+a before this step */
   __device__ void diagonal(int a, double (&d)[NB][NB][2]) const
   {
     const double *from = raw(a) ? NULL : place(a, a);
 
-    if (from) SpikeRowsLoad<NB, true>(at, from, d);
+    if (from) SpikeTileRowLoad<NB, true>(at, from, d);
     else loadlower(j + a, d);
   }
   /* A_j+a,j+b <- what the products of this step leave of it */
@@ -322,13 +322,13 @@ struct SpikeCholeskyStep {
     if (a == b) {
       diagonal(a, d);
       SpikeSymmetricMinus<NB, true, 2>(at, inverse(0), x, x, d);
-      if (to) SpikeRowsStore<NB, true>(at, to, d);
+      if (to) SpikeTileRowStore<NB, true>(at, to, d);
       else storelower(j + a, d);
     } else {
-      if (from) SpikeRowsLoad<NB, false>(at, from, d);
+      if (from) SpikeTileRowLoad<NB, false>(at, from, d);
       else P.load(P.tile(j + a, j + b), Tiles::FULL, d);
       SpikeSymmetricMinus<NB, false, 2>(at, inverse(0), x, y, d);
-      if (to) SpikeRowsStore<NB, false>(at, to, d);
+      if (to) SpikeTileRowStore<NB, false>(at, to, d);
       else P.store(P.tile(j + a, j + b), Tiles::FULL, d);
     }
   }
@@ -350,7 +350,7 @@ struct SpikeCholeskyStep {
     F            *u    = P.tile(j, j + a) + at.g * T + 2 * at.q;
     double        d[NB][NB][2];
 
-    SpikeRowsLoad<NB, false>(at, left(a), d);
+    SpikeTileRowLoad<NB, false>(at, left(a), d);
     SpikeUnroll2(m, NB, n, NB) {
       const bool both = mask == Tiles::FULL || m < n; /* of a corner X is upper triangular */
 
@@ -453,7 +453,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
         if (nl) {
           auto own = [&](int k, int m) { return make_double2(x[m][k][0], x[m][k][1]); };
 
-          if (exact) SpikeRowsLoad<NB, false>(at, step.left(1), x); /* x is not kept */
+          if (exact) SpikeTileRowLoad<NB, false>(at, step.left(1), x); /* x is not kept */
           SpikeSymmetricMinus<NB, true, NB>(at, step.inverse(0), own, own, d);
         }
         if (exact) SpikeFragmentsCholeskyAgain<NB>(d, mine, T, (j + 1) * T, rows, policy, st);

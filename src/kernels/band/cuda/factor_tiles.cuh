@@ -127,10 +127,10 @@ struct SpikePivotRange {
     least = (unsigned int)__double2hiint(low) + 1;
     range = (unsigned int)__double2hiint(high) > least ? (unsigned int)__double2hiint(high) - least : 0;
   }
-  /* positive: a negative pivot is far from good */
-  __device__ unsigned int distance(double p, bool positive) const
+  /* keepsign: a negative pivot is far from good */
+  __device__ unsigned int distance(double p, bool keepsign) const
   {
-    return ((unsigned int)__double2hiint(p) & (positive ? 0xFFFFFFFFu : 0x7FFFFFFFu)) - least;
+    return ((unsigned int)__double2hiint(p) & (keepsign ? 0xFFFFFFFFu : 0x7FFFFFFFu)) - least;
   }
   __device__ bool good(unsigned int distance) const { return distance < range; }
 };

@@ -244,7 +244,8 @@ __device__ static __forceinline__ int SpikeNextJob(int *next)
 
 template <typename F, int NB, bool WHOLE, bool WINDOW, int WARPS>
 __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
-  SpikeFactorBlock(SpikeTiles t, F *band, SpikePivotPolicy given, bool stage, SpikeStatus *status, double *badvalue)
+  SpikeFactorThreadBlock(SpikeTiles t, F *band, SpikePivotPolicy given, bool stage, SpikeStatus *status,
+                         double *badvalue)
 {
   const SpikePivotPolicy policy = SpikePivotAbsolute(given);
   extern __shared__ __align__(16) char shared[];

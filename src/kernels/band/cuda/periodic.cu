@@ -12,7 +12,7 @@ extern "C" {
 #define SPIKE_PERIODIC_ROWS    256 /* of a piece, which a warp updates */
 #define SPIKE_PERIODIC_THREADS 256
 
-static unsigned SpikePeriodicBlocks(PetscCount threads)
+static unsigned SpikePeriodicThreadBlocks(PetscCount threads)
 {
   return (unsigned)((threads + SPIKE_PERIODIC_THREADS - 1) / SPIKE_PERIODIC_THREADS);
 }
@@ -43,7 +43,7 @@ static PetscErrorCode SpikePeriodicGather_CUDA(const SpikeBand *s, SpikePeriodic
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(p->report, 0, sizeof(*p->report), (cudaStream_t)s->stream));
   if (!p->nsys && !nzeros) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikePeriodicGather_Kernel<<<SpikePeriodicBlocks(4 * (PetscCount)p->nsys + nzeros), SPIKE_PERIODIC_THREADS, 0,
+  SpikePeriodicGather_Kernel<<<SpikePeriodicThreadBlocks(4 * (PetscCount)p->nsys + nzeros), SPIKE_PERIODIC_THREADS, 0,
                                (cudaStream_t)s->stream>>>(p->nsys, p->corners, p->nzeros[0], nzeros, p->entries,
                                                           p->zeros, parts[0].aa, parts[nparts - 1].aa, p->ends,
                                                           p->report);
@@ -79,7 +79,7 @@ static PetscErrorCode SpikePeriodicSplit_CUDA(const SpikeBand *s, SpikePeriodic 
                                     cudaMemcpyDeviceToDevice, (cudaStream_t)s->stream));
   }
   if (!p->nsys) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikePeriodicSplit_Kernel<<<SpikePeriodicBlocks(p->nsys), SPIKE_PERIODIC_THREADS, 0,
+  SpikePeriodicSplit_Kernel<<<SpikePeriodicThreadBlocks(p->nsys), SPIKE_PERIODIC_THREADS, 0,
                               (cudaStream_t)s->stream>>>(p->nsys, p->entries, p->ends, p->uv, p->values[0],
                                                          p->values[p->corners]);
   PetscCallCUDA(cudaGetLastError());
@@ -101,7 +101,7 @@ static PetscErrorCode SpikePeriodicEnds_CUDA(const SpikeBand *s, const SpikePeri
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(x, 0, s->n * sizeof(PetscScalar), (cudaStream_t)s->stream));
   if (!p->nsys) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikePeriodicEnds_Kernel<<<SpikePeriodicBlocks(2 * (PetscCount)p->nsys), SPIKE_PERIODIC_THREADS, 0,
+  SpikePeriodicEnds_Kernel<<<SpikePeriodicThreadBlocks(2 * (PetscCount)p->nsys), SPIKE_PERIODIC_THREADS, 0,
                              (cudaStream_t)s->stream>>>(2 * (PetscCount)p->nsys, trans ? 2 : 0, p->rows, p->uv, x);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,7 +122,7 @@ __global__ static void SpikePeriodicDots_Kernel(PetscCount count, PetscInt offse
 static PetscErrorCode SpikePeriodicDots_CUDA(const SpikeBand *s, SpikePeriodic *p, PetscBool trans, PetscInt nrhs,
                                              const PetscScalar *x, PetscCount ldx)
 {
-  const dim3 grid(SpikePeriodicBlocks(2 * (PetscCount)p->nsys), (unsigned)nrhs);
+  const dim3 grid(SpikePeriodicThreadBlocks(2 * (PetscCount)p->nsys), (unsigned)nrhs);
 
   PetscFunctionBegin;
   if (!p->nsys || !nrhs) PetscFunctionReturn(PETSC_SUCCESS);
@@ -190,7 +190,7 @@ __global__ static void SpikePeriodicUpdate_Kernel(PetscInt npieces, PetscInt nsy
 static PetscErrorCode SpikePeriodicUpdate_CUDA(const SpikeBand *s, const SpikePeriodic *p, PetscBool trans,
                                                PetscInt nrhs, PetscScalar *x, PetscCount ldx)
 {
-  const dim3 grid(SpikePeriodicBlocks(32 * (PetscCount)p->npieces), (unsigned)nrhs);
+  const dim3 grid(SpikePeriodicThreadBlocks(32 * (PetscCount)p->npieces), (unsigned)nrhs);
 
   PetscFunctionBegin;
   if (!p->npieces || !nrhs) PetscFunctionReturn(PETSC_SUCCESS);

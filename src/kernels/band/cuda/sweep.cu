@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
   are loaded two steps before their use.
 */
 template <typename F, typename L, bool FULL>
-__global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
+__global__ void __launch_bounds__(256) SpikeSweepThreadBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
   constexpr int     PD = 2, SLOTS = SPIKE_MAXTILES + 1;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -381,8 +381,8 @@ static void *SpikeSweepKernel_Private(const SpikeTiles *t, bool resident, int st
     });
   } else {
     SpikeDispatchWide(t, {
-      if (resident) kernel = (void *)SpikeSweepResidentBlock_Kernel<F, L, FULL>;
-      else kernel = (void *)SpikeSweepBlock_Kernel<F, L, FULL>;
+      if (resident) kernel = (void *)SpikeSweepResidentThreadBlock_Kernel<F, L, FULL>;
+      else kernel = (void *)SpikeSweepThreadBlock_Kernel<F, L, FULL>;
       *shared = SpikeRing<FULL>::Bytes(warps, stages, tile + (resident ? diagonal : 0));
     });
   }

@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   half. Moves what the kernel above does; the order of all sums is fixed.
 */
 template <typename F, typename L, bool FULL>
-__global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
+__global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ __align__(16) PetscScalar st[L::STRIDE]; /* the right-hand side of a triangle */

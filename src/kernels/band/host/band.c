@@ -142,7 +142,7 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
   if (s->nbatch) PetscCall(SpikeBatchCreateSystems(s, &h->batch));
   else if (!s->nsystems || s->coupled)
     PetscCall(SpikeBlockAllocate_Private(h->ops, kl, fu, h->off[np], &s->band, &h->first));
-  PetscCall(PetscMalloc(SpikeWorkSize_Private(s), &h->luwork));
+  PetscCall(PetscMalloc(SpikeWorkSize_Private(s), &h->factorwork));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
   if (s->coupled) {
     h->maxcorner = PetscMin(h->largest, SpikeMaxCorner(kl, ku));
@@ -167,7 +167,7 @@ static PetscErrorCode SpikeDestroy_Host(SpikeBand *s)
     PetscCall(SpikeTriDestroySystems_Host(s));
     PetscCall(SpikeBatchDestroySystems(&h->batch));
     PetscCall(PetscFree(h->off));
-    PetscCall(PetscFree(h->luwork));
+    PetscCall(PetscFree(h->factorwork));
     PetscCall(PetscFree(h->corneralloc));
     PetscCall(PetscFree(h->spike));
     PetscCall(PetscFree(h->work));
@@ -228,6 +228,8 @@ const SpikeKernels SpikeKernels_Host = {
   .memtype     = PETSC_MEMTYPE_HOST,
   .exchanges   = PETSC_TRUE,
   .splits      = PETSC_TRUE,
+  .enqueues    = PETSC_FALSE,
+  .parallel    = PETSC_FALSE,
   .holds       = NULL,
   .bytes       = SpikeBytes_Host,
   .create      = SpikeCreate_Host,

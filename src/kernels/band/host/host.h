@@ -14,7 +14,7 @@ typedef struct {
   PetscInt            largest;         /* rows of the largest partition                                */
   PetscInt            fu;              /* superdiagonals of the band that are kept: ku, or none of L D L^H */
   PetscInt            maxcorner;
-  void               *luwork, *corneralloc;
+  void               *factorwork, *corneralloc;
   char               *corner;  /* a leading corner, reversed, and its factors                   */
   PetscScalar        *spike;   /* the spike of a corner                                         */
   PetscScalar        *work;    /* [maxrhs * largest] windows of the corrections                 */
@@ -52,7 +52,7 @@ static inline void SpikeHostPivot(const SpikeHost *h, const SpikePivot *in, Spik
   out->nboost   = 0;
   out->badrow   = -1;
   out->badvalue = 0.0;
-  out->work     = (char *)h->luwork + ((64 - ((size_t)h->luwork & 63)) & 63);
+  out->work     = (char *)h->factorwork + ((64 - ((size_t)h->factorwork & 63)) & 63);
 }
 
 /* Of every fill: a band, couplings and statistics in which nothing has been seen */

@@ -149,6 +149,7 @@ static PetscErrorCode SpikeBlockSynchronize_CUDA(SpikeBlock *s)
 const SpikeBlockKernels SpikeBlockKernels_CUDA = {
   /* name        */ "cuda",
   /* memtype     */ PETSC_MEMTYPE_CUDA,
+  /* enqueues    */ PETSC_TRUE,
   /* create      */ SpikeBlockCreate_CUDA,
   /* destroy     */ SpikeBlockDestroy_CUDA,
   /* matcreate   */ SpikeBlockMatCreate_CUDA,

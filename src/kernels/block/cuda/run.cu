@@ -44,18 +44,18 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, 2)
   SpikeBlockLight_Kernel(const __grid_constant__ SpikeBlockBatch batch)
 {
   extern __shared__ SpikeBlockSum sums[];
-  constexpr SpikeBlockLayout      EITHER = SPIKE_BLOCK_EITHER;
+  constexpr SpikeBlockLayout      BOTH_LAYOUTS = SPIKE_BLOCK_EITHER;
   unsigned                        block, blocks;
   const SpikeBlockItem           &t    = SpikeBlockFind(batch, &block, &blocks);
   const bool                      axpy = t.kind == SPIKE_BLOCK_KIND_AXPY;
 
   SpikeAwait();
-  if (axpy && t.columns == 4) SpikeBlockAxpy<4, EITHER, V>(t, block, blocks, sums);
-  else if (axpy && t.columns == 8) SpikeBlockAxpy<8, EITHER, V>(t, block, blocks, sums);
-  else if (axpy) SpikeBlockAxpy<16, EITHER, V>(t, block, blocks, sums);
-  else if (t.columns == 4) SpikeBlockDot<4, EITHER, V>(t, block, blocks, sums, batch.tickets);
-  else if (t.columns == 8) SpikeBlockDot<8, EITHER, V>(t, block, blocks, sums, batch.tickets);
-  else SpikeBlockDot<16, EITHER, V>(t, block, blocks, sums, batch.tickets);
+  if (axpy && t.columns == 4) SpikeBlockAxpy<4, BOTH_LAYOUTS, V>(t, block, blocks, sums);
+  else if (axpy && t.columns == 8) SpikeBlockAxpy<8, BOTH_LAYOUTS, V>(t, block, blocks, sums);
+  else if (axpy) SpikeBlockAxpy<16, BOTH_LAYOUTS, V>(t, block, blocks, sums);
+  else if (t.columns == 4) SpikeBlockDot<4, BOTH_LAYOUTS, V>(t, block, blocks, sums, batch.tickets);
+  else if (t.columns == 8) SpikeBlockDot<8, BOTH_LAYOUTS, V>(t, block, blocks, sums, batch.tickets);
+  else SpikeBlockDot<16, BOTH_LAYOUTS, V>(t, block, blocks, sums, batch.tickets);
 }
 
 typedef void (*SpikeBlockKernel)(SpikeBlockBatch);

@@ -164,6 +164,7 @@ static PetscErrorCode SpikeBlockCopy_Host(SpikeBlock *b, PetscBool todevice, Pet
 
 const SpikeBlockKernels SpikeBlockKernels_Host = {.name        = "host",
                                                   .memtype     = PETSC_MEMTYPE_HOST,
+                                                  .enqueues    = PETSC_FALSE,
                                                   .create      = SpikeBlockCreate_Host,
                                                   .destroy     = SpikeBlockNothing_Host,
                                                   .matcreate   = SpikeBlockMatCreate_Host,

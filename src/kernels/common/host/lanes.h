@@ -13,21 +13,21 @@
 #if defined(PETSC_USE_COMPLEX)
 typedef PetscScalar lanes_t;
 
-SPIKE_INLINE PetscScalar lanes_mul(PetscScalar a, PetscScalar b)
+SPIKE_INLINE PetscScalar lanes_complex_mul(PetscScalar a, PetscScalar b)
 {
   const PetscReal ar = PetscRealPart(a), ai = PetscImaginaryPart(a), br = PetscRealPart(b), bi = PetscImaginaryPart(b);
 
   return PetscCMPLX(ar * br - ai * bi, ar * bi + ai * br);
 }
-SPIKE_INLINE PetscScalar lanes_dot(PetscScalar a, PetscScalar b)
+SPIKE_INLINE PetscScalar lanes_complex_dot(PetscScalar a, PetscScalar b)
 {
   const PetscReal ar = PetscRealPart(a), ai = PetscImaginaryPart(a), br = PetscRealPart(b), bi = PetscImaginaryPart(b);
 
   return PetscCMPLX(ar * br + ai * bi, ar * bi - ai * br);
 }
   #define LANES           1
-  #define LANES_MUL(a, b) lanes_mul(a, b)
-  #define LANES_DOT(a, b) lanes_dot(a, b)
+  #define LANES_MUL(a, b) lanes_complex_mul(a, b)
+  #define LANES_DOT(a, b) lanes_complex_dot(a, b)
 #else
 typedef PetscScalar lanes_t __attribute__((vector_size(SPIKE_VBYTES), aligned(sizeof(PetscScalar)), may_alias));
   #define LANES           ((PetscInt)(SPIKE_VBYTES / sizeof(PetscScalar)))

@@ -70,7 +70,7 @@ static inline PetscInt64 SpikeDIALd(const SpikeDIA *A)
 }
 
 /* Blocks for n values, a thread each; at least one, which finds nothing to do */
-static inline unsigned SpikeDIABlocks(PetscInt64 n)
+static inline unsigned SpikeDIAThreadBlocks(PetscInt64 n)
 {
   return (unsigned)PetscMax(1, (n + SPIKE_DIA_THREADS - 1) / SPIKE_DIA_THREADS);
 }
@@ -84,7 +84,7 @@ static PetscErrorCode SpikeDIALaunch(const SpikeDIA *A, PetscInt64 n, void (*ker
   PetscFunctionBegin;
   if (n < 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeStreamOr(A->stream, &stream));
-  kernel<<<SpikeDIABlocks(n), SPIKE_DIA_THREADS, 0, stream>>>(arguments...);
+  kernel<<<SpikeDIAThreadBlocks(n), SPIKE_DIA_THREADS, 0, stream>>>(arguments...);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

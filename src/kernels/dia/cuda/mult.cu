@@ -205,7 +205,7 @@ PetscErrorCode SpikeDIAPack_CUDA(const SpikeDIA *A, PetscInt nruns, const SpikeD
       longest     = PetscMax(longest, some.run[r].length);
     }
     SpikeDIAPackKernel<false>
-      <<<dim3(SpikeDIABlocks(longest), (unsigned)count), SPIKE_DIA_THREADS, 0, stream>>>(some, x, message);
+      <<<dim3(SpikeDIAThreadBlocks(longest), (unsigned)count), SPIKE_DIA_THREADS, 0, stream>>>(some, x, message);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -75,8 +75,8 @@ static PetscErrorCode SpikeDIAEach(SpikeDIA *A, F f)
   PetscFunctionBegin;
   if (!A->places) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeStreamOr(A->stream, &stream));
-  SpikeDIAEachKernel<F><<<dim3(SpikeDIABlocks(A->n), (unsigned)PetscMin(A->count, (PetscInt)32768)), SPIKE_DIA_THREADS,
-                          0, stream>>>((int)A->count, SpikeDIALd(A), A->n, A->val, f);
+  SpikeDIAEachKernel<F><<<dim3(SpikeDIAThreadBlocks(A->n), (unsigned)PetscMin(A->count, (PetscInt)32768)),
+                          SPIKE_DIA_THREADS, 0, stream>>>((int)A->count, SpikeDIALd(A), A->n, A->val, f);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

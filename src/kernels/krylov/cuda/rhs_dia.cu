@@ -140,8 +140,8 @@ __device__ static __forceinline__ void SpikeTileFetch(const SpikeKrylovDia &m, c
 
 /* A segment of x from row `base` on, of NC right-hand sides, into shared memory; rows outside of the n are zeros */
 template <int NC>
-__device__ static __forceinline__ void SpikeTileCopy(const PetscScalar *x, const PetscInt64 start[], PetscInt64 base,
-                                                     int length, PetscInt n, PetscScalar *tile)
+__device__ static __forceinline__ void SpikeRhsTileCopy(const PetscScalar *x, const PetscInt64 start[], PetscInt64 base,
+                                                        int length, PetscInt n, PetscScalar *tile)
 {
   constexpr int WARPS = SPIKE_TILE_THREADS / 32, PARTS = NC < WARPS ? WARPS / NC : 1;
   const int     warp = threadIdx.x / 32, lane = threadIdx.x % 32,
@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
     SpikeUnroll(k, NC) sum[k][0] = sum[k][1] = 0.0;
     for (int s = 0, r = 0; s < plan.segments; s++) {
       __syncthreads();
-      SpikeTileCopy<NC>(p.x, start, (PetscInt64)top + plan.offset[s], plan.length[s], m.n, tile);
+      SpikeRhsTileCopy<NC>(p.x, start, (PetscInt64)top + plan.offset[s], plan.length[s], m.n, tile);
       SpikeCopyWait();
       __syncthreads();
       for (; r < plan.last[s]; r++) {

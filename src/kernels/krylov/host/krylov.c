@@ -3,10 +3,6 @@
 #include "host.h"
 #include "kernels/common/host/isa.h"
 
-#define SPIKE_KRYLOV_INFO(NAME, name, NV, READ, WRITTEN, ND, FLOPS) {#name, NV, ND, READ, WRITTEN, FLOPS},
-const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_INFO)};
-#undef SPIKE_KRYLOV_INFO
-
 SpikeKrylovLoops SpikeKrylovLoopsGet(void)
 {
   const SpikeKrylovLoops loops = {SpikeISAOf(SpikeKrylovLoops), SpikeISAOf(SpikeKrylovBasisLoops),

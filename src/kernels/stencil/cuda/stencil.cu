@@ -21,7 +21,7 @@ typedef struct {
 } SpikeStencilCUDA;
 
 /* Thread blocks of a kernel whose threads take n values in turn */
-static unsigned SpikeStencilBlocks(const SpikeStencilCUDA *h, PetscInt64 n)
+static unsigned SpikeStencilThreadBlocks(const SpikeStencilCUDA *h, PetscInt64 n)
 {
   return (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
                             (n + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS);
@@ -205,7 +205,7 @@ static void SpikeStencilTakeTable(const SpikeStencil *S, const PetscInt begin[3]
   t->point    = h->point;
   t->coef     = h->coef;
   p->mask     = 0;
-  p->blocks   = SpikeStencilBlocks(h, t->rows);
+  p->blocks   = SpikeStencilThreadBlocks(h, t->rows);
   p->shared   = 0;
 }
 
@@ -271,7 +271,7 @@ PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *S, SpikeStencilEnds
     t->sj[b]    = S->shell.sj[b];
     t->sk[b]    = S->shell.sk[b];
   }
-  *blocks = PetscMax(1u, SpikeStencilBlocks(h, t->at[6]));
+  *blocks = PetscMax(1u, SpikeStencilThreadBlocks(h, t->at[6]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -409,7 +409,7 @@ static PetscErrorCode SpikeStencilDiagonal_CUDA(const SpikeStencil *S, PetscInt 
   m.count    = (int)S->count;
   m.constant = S->constant;
   m.coef     = h->coef;
-  blocks     = SpikeStencilBlocks(h, m.rows);
+  blocks     = SpikeStencilThreadBlocks(h, m.rows);
   SpikeStencilDiagonalKernel<<<blocks, SPIKE_STENCIL_THREADS, 0, (cudaStream_t)S->stream>>>(m, (int)s, d);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -455,7 +455,7 @@ static PetscErrorCode SpikeStencilCarry(const SpikeStencil *S, PetscInt n, const
                                         const PetscScalar *x, const PetscScalar *arrived, PetscScalar *out)
 {
   const SpikeStencilCUDA *h      = (const SpikeStencilCUDA *)S->data;
-  const unsigned          blocks = SpikeStencilBlocks(h, (PetscInt64)n * S->dof);
+  const unsigned          blocks = SpikeStencilThreadBlocks(h, (PetscInt64)n * S->dof);
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);

@@ -206,7 +206,8 @@ PetscErrorCode SpikeTriSetUp_CUDA(SpikeTridiagonal *t, const PetscScalar *dl, co
     if (h->how != SPIKE_TRI_PIVOTED)
       SpikeTriReachers_Kernel<<<(unsigned)h->ntiles, SPIKE_TRI_THREADS, 0, stream>>>(*h, dl, d, du);
     PetscCallCUDA(cudaGetLastError());
-    SpikeTriSchur_Kernel<<<SpikeTriBlocks(h->nsep), SPIKE_TRI_THREADS, 0, stream>>>(*h, dl, d, du, sl, sd, su, edge);
+    SpikeTriSchur_Kernel<<<SpikeTriThreadBlocks(h->nsep), SPIKE_TRI_THREADS, 0, stream>>>(*h, dl, d, du, sl, sd, su,
+                                                                                          edge);
     PetscCallCUDA(cudaGetLastError());
     PetscCall((*h->child.k->setup)(&h->child, sl, sd, su, pivot));
   }

@@ -351,7 +351,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
 PetscErrorCode SpikeTriSerialSetUp_CUDA(SpikeTriCUDA *h, const PetscScalar *dl, const PetscScalar *d,
                                         const PetscScalar *du, cudaStream_t stream)
 {
-  const unsigned grid = SpikeTriBlocks(h->npieces), pairs = SpikeTriBlocks(2 * (PetscCount)h->npieces);
+  const unsigned grid = SpikeTriThreadBlocks(h->npieces), pairs = SpikeTriThreadBlocks(2 * (PetscCount)h->npieces);
 
   PetscFunctionBegin;
   if (!h->npieces) PetscFunctionReturn(PETSC_SUCCESS);
@@ -380,7 +380,8 @@ PetscErrorCode SpikeTriSerial_CUDA(SpikeTriCUDA *h, PetscBool trans, PetscInt co
 
   PetscFunctionBegin;
   if (!h->npieces) PetscFunctionReturn(PETSC_SUCCESS);
-  kernel<<<dim3(SpikeTriBlocks(threads), (unsigned)columns), SPIKE_TRI_THREADS, 0, stream>>>(*h, xs, b, ldb, x, ldx);
+  kernel<<<dim3(SpikeTriThreadBlocks(threads), (unsigned)columns), SPIKE_TRI_THREADS, 0, stream>>>(*h, xs, b, ldb, x,
+                                                                                                   ldx);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -225,11 +225,10 @@ static PetscErrorCode SpikeTriCreate_CUDA(SpikeTridiagonal *t)
   PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport))));
   PetscCallCUDA(cudaMemsetAsync(h->report, 0xff, sizeof(h->report->badrow), stream));
   PetscCallCUDA(cudaMemsetAsync(&h->report->nboost, 0, sizeof(*h->report) - sizeof(h->report->badrow), stream));
-  PetscCall(SpikeTriOnceCreate_CUDA());
   if (h->nsep) {
     PetscCall(SpikeMalloc_CUDA(h->n, &h->za, &h->zb));
     if (h->how == SPIKE_TRI_PIVOTED) PetscCall(SpikeMalloc_CUDA(h->n, &h->zat, &h->zbt));
-    PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->ends, &h->wa, &h->wb));
+    PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->wa, &h->wb));
     PetscCall(
       SpikeMalloc_CUDA((PetscCount)(5 + h->batch) * h->nsep + 2 * (PetscCount)h->batch * h->ntiles, &h->reduced));
   }
@@ -245,7 +244,7 @@ static PetscErrorCode SpikeTriDestroy_CUDA(SpikeTridiagonal *t)
   if (h->child.k) PetscCall((*h->child.k->destroy)(&h->child));
   PetscCall(SpikeFree_CUDA(h->first, h->sep, h->seprow, h->septile, h->piece, h->kind, h->swapped));
   PetscCall(SpikeFree_CUDA(h->l, h->r, h->v, h->u, h->dl, h->d, h->du));
-  PetscCall(SpikeFree_CUDA(h->za, h->zb, h->zat, h->zbt, h->wa, h->wb, h->ends, h->reduced));
+  PetscCall(SpikeFree_CUDA(h->za, h->zb, h->zat, h->zbt, h->wa, h->wb, h->reduced));
   PetscCall(SpikeFree_CUDA(h->report, h->badvalue));
   PetscCallCUDA(cudaFreeHost(h->hostreport));
   PetscCall(PetscFree(h->redstart));
@@ -270,7 +269,7 @@ static PetscErrorCode SpikeTriBytes_CUDA(const SpikeTridiagonal *t, PetscReal *b
   if (h->nsep) {
     PetscCall((*h->child.k->bytes)(&h->child, &child));
     *bytes += child + sizeof(PetscScalar) * (2.0 * h->n + (5.0 + h->batch) * h->nsep + 2.0 * h->batch * h->ntiles) +
-              sizeof(SpikeTriEnds) * h->ntiles + sizeof(PetscInt) * (2.0 * h->ntiles + 2.0 * h->nsep);
+              sizeof(PetscInt) * (2.0 * h->ntiles + 2.0 * h->nsep);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -303,7 +302,7 @@ PetscErrorCode SpikeTriApply_CUDA(SpikeTridiagonal *t, PetscBool trans, PetscInt
       if (h->how == SPIKE_TRI_SHARED)
         PetscCall(SpikeTriPieces_CUDA(h, PETSC_TRUE, columns, NULL, bc, ldb, xc, ldx, ends, stream));
       else kernel<<<grid, SPIKE_TRI_THREADS, 0, stream>>>(*h, NULL, bc, ldb, xc, ldx, wide, ends);
-      SpikeTriReduceTransposed_Kernel<<<dim3(SpikeTriBlocks(h->nsep), (unsigned)columns), SPIKE_TRI_THREADS, 0,
+      SpikeTriReduceTransposed_Kernel<<<dim3(SpikeTriThreadBlocks(h->nsep), (unsigned)columns), SPIKE_TRI_THREADS, 0,
                                         stream>>>(*h, edge, ends, bc, ldb, xs);
     }
     if (h->nsep) PetscCall((*h->child.k->apply)(&h->child, trans, columns, xs, h->nsep, xs, h->nsep));
@@ -326,5 +325,4 @@ const SpikeTridiagonalKernels SpikeTridiagonalKernels_CUDA = {
   /* setup   */ SpikeTriSetUp_CUDA,
   /* report  */ SpikeTriReport_CUDA,
   /* apply   */ SpikeTriApply_CUDA,
-  /* once    */ SpikeTriOnce_CUDA,
 };

@@ -40,14 +40,6 @@ typedef struct {
 } SpikeTriReport;
 
 /*
-  What a tile says about its separators x_above and x_below. [0]: its first row, x = y - p x_above - q x_below; [1]: the
-  row of x_below itself, p x_above + q x_below + du x_first of the next tile = y
-*/
-struct SpikeTriEnds {
-  PetscScalar y[2], p[2], q[2];
-};
-
-/*
   What kernels know. A tile is rows first[k] <= i < first[k + 1], `tile` at most: whole systems, or a part of a long
   one. The last row of a part is separator sep[k]; -1 for the last part and for whole systems. A piece is a whole system
   or an interior. l, r, v of interiors as in THOMAS, with l = dl and v = du r in rows next to a separator. For the
@@ -66,7 +58,6 @@ struct SpikeTriTiles {
   PetscScalar    *zat, *zbt;        /* [n] PIVOTED: the same of the transposed systems                 */
   PetscInt       *wa, *wb;          /* [ntiles] rows at the top and the bottom over which they are read */
   PetscScalar    *dl, *d, *du;      /* [n] of the matrix; NULL with PREFIX and THOMAS                  */
-  SpikeTriEnds   *ends;             /* [ntiles]                                                       */
   SpikeTriReport *report;
   PetscReal      *badvalue;   /* [ntiles] magnitude of the first bad pivot of a tile that has any */
   PetscReal       tol, boost; /* of the last setup, in units of *unit where that is not 0; unit NULL: of 1 */
@@ -110,7 +101,7 @@ __device__ static __forceinline__ PetscReal SpikeTriBoost(const SpikeTriTiles &t
 }
 
 /* Thread blocks for n items, a thread each */
-static inline unsigned SpikeTriBlocks(PetscCount n)
+static inline unsigned SpikeTriThreadBlocks(PetscCount n)
 {
   return (unsigned)((n - 1) / SPIKE_TRI_THREADS + 1);
 }
@@ -433,7 +424,3 @@ PETSC_INTERN PetscErrorCode SpikeTriSerialSetUp_CUDA(SpikeTriCUDA *, const Petsc
 PETSC_INTERN PetscErrorCode SpikeTriSerial_CUDA(SpikeTriCUDA *, PetscBool, PetscInt, const PetscScalar *,
                                                 const PetscScalar *, PetscCount, PetscScalar *, PetscCount,
                                                 cudaStream_t);
-/* once.cu */
-PETSC_INTERN PetscErrorCode SpikeTriOnceCreate_CUDA();
-PETSC_INTERN PetscErrorCode SpikeTriOnce_CUDA(SpikeTridiagonal *, const PetscScalar *, const PetscScalar *,
-                                              const PetscScalar *, SpikePivot *, const PetscScalar *, PetscScalar *);

@@ -1,82 +1,95 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   once.cu: setup and apply at once, without factors: a thread solves a chunk, a thread block the separators of its
-  chunks by PCR, the separators of thread blocks by recursion
+  chunks by PCR, the separators of thread blocks by recursion. The library keeps factors; papers that solve each system
+  once are compared with this
 */
-#include "tridiagonal.cuh"
+#include "once.h"
+#include "kernels/tridiagonal/cuda/tridiagonal.cuh"
 #include "kernels/common/cuda/async.cuh"
 #include "kernels/common/cuda/launch.cuh"
 
-#define SPIKE_TRI_CHUNK  8
-#define SPIKE_TRI_CHUNKS (SPIKE_TRI_TILE / SPIKE_TRI_CHUNK) /* threads of a block */
+#define ONCE_CHUNK  8
+#define ONCE_CHUNKS (SPIKE_TRI_TILE / ONCE_CHUNK) /* threads of a block */
+
+/*
+  What a tile says about its separators x_above and x_below. [0]: its first row, x = y - p x_above - q x_below; [1]: the
+  row of x_below itself, p x_above + q x_below + du x_first of the next tile = y
+*/
+struct OnceEnds {
+  PetscScalar y[2], p[2], q[2];
+};
+
+/* What the kernels know: the tiles of the library, whose factors they do not read, and ends[ntiles] */
+struct OnceTiles : SpikeTriTiles {
+  OnceEnds *ends;
+};
 
 /*
   The rows of a tile of four arrays, in granules of 16 bytes or one number. The places of granules in a chunk are
   permuted so that eight threads that read the same granule of their chunks meet no bank twice. Then the separators,
   twice
 */
-struct SpikeTriStage {
+struct OnceStage {
   enum {
     NUMBERS  = sizeof(PetscScalar) < 16 ? 16 / sizeof(PetscScalar) : 1, /* of a granule */
-    GRANULES = SPIKE_TRI_CHUNK / NUMBERS                                /* of a chunk   */
+    GRANULES = ONCE_CHUNK / NUMBERS                                     /* of a chunk   */
   };
   alignas(16) PetscScalar row[4][SPIKE_TRI_TILE];
-  PetscScalar a[2][SPIKE_TRI_CHUNKS], c[2][SPIKE_TRI_CHUNKS], y[2][SPIKE_TRI_CHUNKS];
+  PetscScalar a[2][ONCE_CHUNKS], c[2][ONCE_CHUNKS], y[2][ONCE_CHUNKS];
 };
 
-__device__ static __forceinline__ int SpikeTriPlace(int chunk, int granule)
+__device__ static __forceinline__ int OncePlace(int chunk, int granule)
 {
-  return SpikeTriStage::NUMBERS * (SpikeTriStage::GRANULES * chunk +
-                                   (granule ^ ((chunk * SpikeTriStage::GRANULES / 8) & (SpikeTriStage::GRANULES - 1))));
+  return OnceStage::NUMBERS *
+         (OnceStage::GRANULES * chunk + (granule ^ ((chunk * OnceStage::GRANULES / 8) & (OnceStage::GRANULES - 1))));
 }
 
 /*
   A tile of an array to shared memory, without rows from hi on. All threads; they wait for the copies and meet
   afterwards
 */
-__device__ static __forceinline__ void SpikeTriFetch(const PetscScalar *v, PetscInt lo, PetscInt hi, bool wide,
-                                                     PetscScalar *to)
+__device__ static __forceinline__ void OnceFetch(const PetscScalar *v, PetscInt lo, PetscInt hi, bool wide,
+                                                 PetscScalar *to)
 {
-  SpikeUnroll(k, SpikeTriStage::GRANULES) {
-    const int g      = (int)threadIdx.x + k * SPIKE_TRI_CHUNKS,
-              at     = SpikeTriPlace(g / SpikeTriStage::GRANULES, g % SpikeTriStage::GRANULES);
-    const PetscInt i = lo + g * SpikeTriStage::NUMBERS;
+  SpikeUnroll(k, OnceStage::GRANULES) {
+    const int g = (int)threadIdx.x + k * ONCE_CHUNKS, at = OncePlace(g / OnceStage::GRANULES, g % OnceStage::GRANULES);
+    const PetscInt i = lo + g * OnceStage::NUMBERS;
 
-    if (wide && i + SpikeTriStage::NUMBERS <= hi)
-      SpikeCopyAsync<SpikeTriStage::NUMBERS * sizeof(PetscScalar), true>(to + at, v + i);
+    if (wide && i + OnceStage::NUMBERS <= hi)
+      SpikeCopyAsync<OnceStage::NUMBERS * sizeof(PetscScalar), true>(to + at, v + i);
     else {
-      SpikeUnroll(e, SpikeTriStage::NUMBERS)
+      SpikeUnroll(e, OnceStage::NUMBERS)
         if (i + e < hi) to[at + e] = v[i + e];
     }
   }
 }
 
-__device__ static __forceinline__ void SpikeTriChunk(const PetscScalar *from, PetscScalar v[])
+__device__ static __forceinline__ void OnceRows(const PetscScalar *from, PetscScalar v[])
 {
-  struct alignas(SpikeTriStage::NUMBERS * sizeof(PetscScalar)) Granule {
-    PetscScalar e[SpikeTriStage::NUMBERS];
+  struct alignas(OnceStage::NUMBERS * sizeof(PetscScalar)) Granule {
+    PetscScalar e[OnceStage::NUMBERS];
   };
 
-  SpikeUnroll(q, SpikeTriStage::GRANULES) {
-    const Granule g = *(const Granule *)(from + SpikeTriPlace((int)threadIdx.x, q));
+  SpikeUnroll(q, OnceStage::GRANULES) {
+    const Granule g = *(const Granule *)(from + OncePlace((int)threadIdx.x, q));
 
-    SpikeUnroll(e, SpikeTriStage::NUMBERS) v[q * SpikeTriStage::NUMBERS + e] = g.e[e];
+    SpikeUnroll(e, OnceStage::NUMBERS) v[q * OnceStage::NUMBERS + e] = g.e[e];
   }
 }
 
-#define SPIKE_TRI_SEPARATOR (1ull << 62)
+#define ONCE_SEPARATOR (1ull << 62)
 
 /*
   The first bad divisor u of a thread: its row and magnitude. Separators count after all other rows, whose bad divisors
   make them bad
 */
-struct SpikeTriBad {
+struct OnceBad {
   unsigned long long row;
   PetscReal          size;
 };
 
-__device__ static __forceinline__ void SpikeTriCheck(PetscReal size, PetscReal tol, unsigned long long row,
-                                                     SpikeTriBad &bad)
+__device__ static __forceinline__ void OnceCheck(PetscReal size, PetscReal tol, unsigned long long row, OnceBad &bad)
 {
   if (!(size > tol && size <= PETSC_MAX_REAL) && bad.row == ~0ull) bad = {row, size};
 }
@@ -84,17 +97,16 @@ __device__ static __forceinline__ void SpikeTriCheck(PetscReal size, PetscReal t
 /*
   The rows of a thread: f, d, c of the matrix, y of the right-hand side; 0, 1, 0, 0 beyond hi; no coupling of systems
 */
-__device__ static __forceinline__ void SpikeTriOnceLoad(const SpikeTriTiles &tri, const SpikeTriStage &stage,
-                                                        PetscInt i, PetscInt hi, bool above, bool below,
-                                                        PetscScalar f[], PetscScalar d[], PetscScalar c[],
-                                                        PetscScalar y[])
+__device__ static __forceinline__ void OnceLoad(const OnceTiles &tri, const OnceStage &stage, PetscInt i, PetscInt hi,
+                                                bool above, bool below, PetscScalar f[], PetscScalar d[],
+                                                PetscScalar c[], PetscScalar y[])
 {
-  SpikeTriChunk(stage.row[0], f);
-  SpikeTriChunk(stage.row[1], d);
-  SpikeTriChunk(stage.row[2], c);
-  SpikeTriChunk(stage.row[3], y);
+  OnceRows(stage.row[0], f);
+  OnceRows(stage.row[1], d);
+  OnceRows(stage.row[2], c);
+  OnceRows(stage.row[3], y);
   if (!below) { /* else one system has all rows */
-    SpikeUnroll(j, SPIKE_TRI_CHUNK) {
+    SpikeUnroll(j, ONCE_CHUNK) {
       const int is = i + j < hi ? (int)tri.kind[i + j] : -1;
 
       if (is < 0 || (is & (SPIKE_TRI_HEAD | SPIKE_TRI_ABOVE)) == SPIKE_TRI_HEAD) f[j] = 0.0;
@@ -112,14 +124,14 @@ __device__ static __forceinline__ void SpikeTriOnceLoad(const SpikeTriTiles &tri
   no row is coupled, or all couplings are below PETSC_MACHINE_EPSILON / SPIKE_TRI_TILE: less than a rounding of the
   largest x is lost. size: magnitude of the pivot so far; row: for the report
 */
-__device__ static __forceinline__ void SpikeTriOncePCR(SpikeTriStage &stage, int rows, PetscReal tol, PetscReal size,
-                                                       unsigned long long row, PetscScalar &A, PetscScalar &C,
-                                                       PetscScalar &Y, SpikeTriBad &bad)
+__device__ static __forceinline__ void OncePCR(OnceStage &stage, int rows, PetscReal tol, PetscReal size,
+                                               unsigned long long row, PetscScalar &A, PetscScalar &C, PetscScalar &Y,
+                                               OnceBad &bad)
 {
   const int t = (int)threadIdx.x;
 
 #pragma unroll 1
-  for (int s = 1, w = 0; s < SPIKE_TRI_CHUNKS; s *= 2, w ^= 1) {
+  for (int s = 1, w = 0; s < ONCE_CHUNKS; s *= 2, w ^= 1) {
     stage.a[w][t] = A;
     stage.c[w][t] = C;
     stage.y[w][t] = Y;
@@ -142,7 +154,7 @@ __device__ static __forceinline__ void SpikeTriOncePCR(SpikeTriStage &stage, int
         Y = SpikeFma(h, stage.y[w][t + s], Y);
       }
       size *= SpikeAbs(u);
-      SpikeTriCheck(size, tol, row, bad);
+      OnceCheck(size, tol, row, bad);
       r = (PetscScalar)1.0 / u;
       A = g * ca * r;
       C = h * ac * r;
@@ -152,7 +164,7 @@ __device__ static __forceinline__ void SpikeTriOncePCR(SpikeTriStage &stage, int
 }
 
 /* The first bad number of the tile, if any, to the report. All threads of the thread block */
-__device__ static __forceinline__ void SpikeTriOnceReport(const SpikeTriTiles &tri, const SpikeTriBad &bad)
+__device__ static __forceinline__ void OnceReport(const OnceTiles &tri, const OnceBad &bad)
 {
   __shared__ unsigned long long lowest;
 
@@ -163,17 +175,17 @@ __device__ static __forceinline__ void SpikeTriOnceReport(const SpikeTriTiles &t
   __syncthreads();
   if (lowest == bad.row) {
     tri.badvalue[blockIdx.x] = bad.size;
-    atomicMin(&tri.report->badrow, lowest & ~SPIKE_TRI_SEPARATOR);
+    atomicMin(&tri.report->badrow, lowest & ~ONCE_SEPARATOR);
   }
 }
 
 /* x <- the rows y of all threads, by shared memory where wide */
-__device__ static __forceinline__ void SpikeTriOnceStore(PetscInt lo, PetscInt hi, bool wide, const PetscScalar y[],
-                                                         SpikeTriStage &stage, PetscScalar *x)
+__device__ static __forceinline__ void OnceStore(PetscInt lo, PetscInt hi, bool wide, const PetscScalar y[],
+                                                 OnceStage &stage, PetscScalar *x)
 {
-  constexpr int  NUMBERS = SpikeTriStage::NUMBERS, GRANULES = SpikeTriStage::GRANULES;
+  constexpr int  NUMBERS = OnceStage::NUMBERS, GRANULES = OnceStage::GRANULES;
   const int      t = (int)threadIdx.x;
-  const PetscInt i = lo + SPIKE_TRI_CHUNK * t;
+  const PetscInt i = lo + ONCE_CHUNK * t;
 
   if (wide) {
     struct alignas(NUMBERS * sizeof(PetscScalar)) Granule {
@@ -184,13 +196,13 @@ __device__ static __forceinline__ void SpikeTriOnceStore(PetscInt lo, PetscInt h
       Granule g;
 
       SpikeUnroll(e, NUMBERS) g.e[e] = y[q * NUMBERS + e];
-      *(Granule *)(stage.row[0] + SpikeTriPlace(t, q)) = g;
+      *(Granule *)(stage.row[0] + OncePlace(t, q)) = g;
     }
     __syncthreads();
     SpikeUnroll(q, GRANULES) {
-      const int      at = t + q * SPIKE_TRI_CHUNKS;
+      const int      at = t + q * ONCE_CHUNKS;
       const PetscInt r  = lo + at * NUMBERS;
-      const Granule  g  = *(const Granule *)(stage.row[0] + SpikeTriPlace(at / GRANULES, at % GRANULES));
+      const Granule  g  = *(const Granule *)(stage.row[0] + OncePlace(at / GRANULES, at % GRANULES));
 
       if (r + NUMBERS <= hi) *(Granule *)(x + r) = g;
       else {
@@ -199,7 +211,7 @@ __device__ static __forceinline__ void SpikeTriOnceStore(PetscInt lo, PetscInt h
       }
     }
   } else {
-    SpikeUnroll(j, SPIKE_TRI_CHUNK)
+    SpikeUnroll(j, ONCE_CHUNK)
       if (i + j < hi) x[i + j] = y[j];
   }
 }
@@ -216,42 +228,40 @@ __device__ static __forceinline__ void SpikeTriOnceStore(PetscInt lo, PetscInt h
   previous kernel has ended. Deterministic.
 */
 template <bool ENDS>
-__global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
-  SpikeTriOnce_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
-                      const PetscScalar *du, bool wide, bool behind, PetscReal tol, const PetscScalar *xs,
-                      const PetscScalar *b, PetscScalar *x)
+__global__ void __launch_bounds__(ONCE_CHUNKS, 4)
+  Once_Kernel(const __grid_constant__ OnceTiles tri, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du,
+              bool wide, bool behind, PetscReal tol, const PetscScalar *xs, const PetscScalar *b, PetscScalar *x)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int                                 LAST  = SPIKE_TRI_CHUNK - 1;
-  SpikeTriStage                                &stage = *(SpikeTriStage *)shared;
+  constexpr int                                 LAST  = ONCE_CHUNK - 1;
+  OnceStage                                    &stage = *(OnceStage *)shared;
   const int                                     k = (int)blockIdx.x, t = (int)threadIdx.x;
   const PetscInt lo = tri.first[k], hi = tri.first[k + 1], above = k ? tri.sep[k - 1] : -1, below = tri.sep[k],
-                 i = lo + SPIKE_TRI_CHUNK * t;
+                 i = lo + ONCE_CHUNK * t;
   /* of the separators' system */
-  const int                rows = below >= 0 ? SPIKE_TRI_CHUNKS - 1 : SPIKE_TRI_CHUNKS;
-  const unsigned long long row  = SPIKE_TRI_SEPARATOR + (unsigned long long)(i + LAST);
-  SpikeTriBad              bad  = {~0ull, 0.0};
-  PetscScalar f[SPIKE_TRI_CHUNK], d_[SPIKE_TRI_CHUNK], c[SPIKE_TRI_CHUNK], y[SPIKE_TRI_CHUNK], ff, cc, yy, low,
-    diagonal, A, C, Y;
-  PetscReal size = 0.0;
+  const int                rows = below >= 0 ? ONCE_CHUNKS - 1 : ONCE_CHUNKS;
+  const unsigned long long row  = ONCE_SEPARATOR + (unsigned long long)(i + LAST);
+  OnceBad                  bad  = {~0ull, 0.0};
+  PetscScalar f[ONCE_CHUNK], d_[ONCE_CHUNK], c[ONCE_CHUNK], y[ONCE_CHUNK], ff, cc, yy, low, diagonal, A, C, Y;
+  PetscReal   size = 0.0;
 
   SpikeRelease();
   if (behind) SpikeAwait();
   if (ENDS && above < 0 && below < 0) return;
-  wide = wide && (lo % SpikeTriStage::NUMBERS == 0 || SpikeTriStage::NUMBERS == 1);
-  SpikeTriFetch(dl, lo, hi, wide, stage.row[0]);
-  SpikeTriFetch(d, lo, hi, wide, stage.row[1]);
-  SpikeTriFetch(du, lo, hi, wide, stage.row[2]);
-  SpikeTriFetch(b, lo, hi, wide, stage.row[3]);
+  wide = wide && (lo % OnceStage::NUMBERS == 0 || OnceStage::NUMBERS == 1);
+  OnceFetch(dl, lo, hi, wide, stage.row[0]);
+  OnceFetch(d, lo, hi, wide, stage.row[1]);
+  OnceFetch(du, lo, hi, wide, stage.row[2]);
+  OnceFetch(b, lo, hi, wide, stage.row[3]);
   SpikeCopyWait();
   if (!behind) SpikeAwait();
   __syncthreads();
-  SpikeTriOnceLoad(tri, stage, i, hi, above >= 0, below >= 0, f, d_, c, y);
+  OnceLoad(tri, stage, i, hi, above >= 0, below >= 0, f, d_, c, y);
 
   SpikeUnroll(j, LAST) {
     const PetscScalar m = f[j], u = j ? SpikeFma(-m, c[j ? j - 1 : 0], d_[j]) : d_[j], r = (PetscScalar)1.0 / u;
 
-    SpikeTriCheck(SpikeAbs(u), tol, (unsigned long long)(i + j), bad);
+    OnceCheck(SpikeAbs(u), tol, (unsigned long long)(i + j), bad);
     c[j] *= r;
     y[j] = j ? SpikeFma(-m, y[j ? j - 1 : 0], y[j]) * r : y[j] * r;
     f[j] = j ? -m * f[j ? j - 1 : 0] * r : m * r;
@@ -273,7 +283,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
   diagonal = SpikeFma(-f[LAST], c[LAST - 1], d_[LAST]);
   Y        = SpikeFma(-f[LAST], y[LAST - 1], y[LAST]);
   C        = 0.0;
-  if (t + 1 < SPIKE_TRI_CHUNKS) {
+  if (t + 1 < ONCE_CHUNKS) {
     diagonal = SpikeFma(-c[LAST], stage.a[1][t + 1], diagonal);
     Y        = SpikeFma(-c[LAST], stage.y[1][t + 1], Y);
     C        = -c[LAST] * stage.c[1][t + 1];
@@ -283,7 +293,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
     const PetscScalar r = (PetscScalar)1.0 / diagonal;
 
     size = SpikeAbs(diagonal);
-    SpikeTriCheck(size, tol, row, bad);
+    OnceCheck(size, tol, row, bad);
     A *= r;
     C *= r;
     Y *= r;
@@ -294,15 +304,15 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
       if (t + 1 == rows) C = 0.0;
     }
   }
-  SpikeTriOncePCR(stage, rows, tol, size, row, A, C, Y, bad);
+  OncePCR(stage, rows, tol, size, row, A, C, Y, bad);
   /* the buffer that is not read any more, and what is read after the next barrier */
   __syncthreads();
   stage.a[0][t] = A;
   stage.c[0][t] = C;
   stage.y[0][t] = Y = !ENDS && t >= rows ? xs[below] : Y;
-  SpikeTriOnceReport(tri, bad);
+  OnceReport(tri, bad);
   if (ENDS) {
-    SpikeTriEnds *ends = &tri.ends[k];
+    OnceEnds *ends = &tri.ends[k];
 
     if (!t) {
       ends->y[0] = SpikeFma(-cc, Y, yy);
@@ -320,7 +330,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
     y[LAST] = Y;
 #pragma unroll
     for (int j = LAST - 1; j >= 0; j--) y[j] = SpikeFma(-c[j], y[j + 1], SpikeFma(-f[j], before, y[j]));
-    SpikeTriOnceStore(lo, hi, wide, y, stage, x);
+    OnceStore(lo, hi, wide, y, stage, x);
   }
 }
 
@@ -329,17 +339,17 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
   x_above - q x_below
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriCondense_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *du, PetscScalar *sl,
-                          PetscScalar *sd, PetscScalar *su, PetscScalar *sb)
+  OnceCondense_Kernel(const __grid_constant__ OnceTiles tri, const PetscScalar *du, PetscScalar *sl, PetscScalar *sd,
+                      PetscScalar *su, PetscScalar *sb)
 {
   const PetscInt s = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
 
   SpikeRelease();
   SpikeAwait();
   if (s >= tri.nsep) return;
-  const PetscInt     k = tri.septile[s];
-  const PetscScalar  u = du[tri.first[k + 1] - 1];
-  const SpikeTriEnds a = tri.ends[k], c = tri.ends[k + 1];
+  const PetscInt    k = tri.septile[s];
+  const PetscScalar u = du[tri.first[k + 1] - 1];
+  const OnceEnds    a = tri.ends[k], c = tri.ends[k + 1];
 
   sl[s] = a.p[1];
   sd[s] = SpikeFma(-u, c.p[0], a.q[1]);
@@ -347,57 +357,77 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   sb[s] = SpikeFma(-u, c.y[0], a.y[1]);
 }
 
-/* inner: of the separators, after the kernel that writes their system */
-static PetscErrorCode SpikeTriOnce_Private(SpikeTridiagonal *t, bool inner, const PetscScalar *dl, const PetscScalar *d,
-                                           const PetscScalar *du, PetscReal tol, const PetscScalar *b, PetscScalar *x,
-                                           cudaStream_t stream)
+/*
+  inner: of the separators, after the kernel that writes their system. ends: those of this level, then of its child's
+*/
+static PetscErrorCode Once_Private(const SpikeTridiagonal *t, bool inner, OnceEnds *ends, const PetscScalar *dl,
+                                   const PetscScalar *d, const PetscScalar *du, PetscReal tol, const PetscScalar *b,
+                                   PetscScalar *x, cudaStream_t stream)
 {
-  SpikeTriCUDA        *h   = (SpikeTriCUDA *)t->data;
-  const SpikeTriTiles &tri = *h;
-  PetscScalar         *sl = h->reduced, *sd = sl + h->nsep, *su = sd + h->nsep,
+  const SpikeTriCUDA *h  = (const SpikeTriCUDA *)t->data;
+  PetscScalar        *sl = h->reduced, *sd = sl + h->nsep, *su = sd + h->nsep,
               *xs      = h->nsep ? su + 3 * (PetscCount)h->nsep : NULL;
   const bool     wide  = ((size_t)dl | (size_t)d | (size_t)du | (size_t)b | (size_t)x) % 16 == 0;
-  const unsigned tiles = (unsigned)h->ntiles, shared = (unsigned)sizeof(SpikeTriStage);
-  const auto     begin = h->nsep ? SpikeTriOnce_Kernel<true> : SpikeTriOnce_Kernel<false>;
+  const unsigned tiles = (unsigned)h->ntiles, shared = (unsigned)sizeof(OnceStage);
+  const auto     begin = h->nsep ? Once_Kernel<true> : Once_Kernel<false>;
+  OnceTiles      tri;
 
-  PetscFunctionBegin;
+  PetscFunctionBeginUser;
+  (SpikeTriTiles &)tri = *h;
+  tri.ends             = ends;
   if (inner)
     PetscCallCUDA(
-      SpikeLaunchBehind(begin, tiles, SPIKE_TRI_CHUNKS, shared, stream, tri, dl, d, du, wide, true, tol, xs, b, x));
-  else begin<<<tiles, SPIKE_TRI_CHUNKS, shared, stream>>>(tri, dl, d, du, wide, true, tol, xs, b, x);
+      SpikeLaunchBehind(begin, tiles, ONCE_CHUNKS, shared, stream, tri, dl, d, du, wide, true, tol, xs, b, x));
+  else begin<<<tiles, ONCE_CHUNKS, shared, stream>>>(tri, dl, d, du, wide, true, tol, xs, b, x);
   PetscCallCUDA(cudaGetLastError());
   if (!h->nsep) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchBehind(SpikeTriCondense_Kernel, SpikeTriBlocks(h->nsep), SPIKE_TRI_THREADS, 0, stream, tri,
+  PetscCallCUDA(SpikeLaunchBehind(OnceCondense_Kernel, SpikeTriThreadBlocks(h->nsep), SPIKE_TRI_THREADS, 0, stream, tri,
                                   du, sl, sd, su, xs));
-  PetscCall(SpikeTriOnce_Private(&h->child, true, sl, sd, su, tol, xs, xs, stream));
-  PetscCallCUDA(SpikeLaunchBehind(SpikeTriOnce_Kernel<false>, tiles, SPIKE_TRI_CHUNKS, shared, stream, tri, dl, d, du,
-                                  wide, inner, tol, xs, b, x));
+  PetscCall(Once_Private(&h->child, true, ends + h->ntiles, sl, sd, su, tol, xs, xs, stream));
+  PetscCallCUDA(SpikeLaunchBehind(Once_Kernel<false>, tiles, ONCE_CHUNKS, shared, stream, tri, dl, d, du, wide, inner,
+                                  tol, xs, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeTriOnce_CUDA(SpikeTridiagonal *t, const PetscScalar *dl, const PetscScalar *d,
-                                 const PetscScalar *du, SpikePivot *pivot, const PetscScalar *b, PetscScalar *x)
+PetscErrorCode OnceSolve(Once *o, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du, SpikePivot *pivot,
+                         const PetscScalar *b, PetscScalar *x)
 {
-  SpikeTriCUDA *h = (SpikeTriCUDA *)t->data;
-  cudaStream_t  stream;
+  SpikeTridiagonal   *t = o->t;
+  const SpikeTriCUDA *h = (const SpikeTriCUDA *)t->data;
+  cudaStream_t        stream;
 
-  PetscFunctionBegin;
+  PetscFunctionBeginUser;
   /* pivots that are replaced change those after them: a matter of factors */
   if (pivot->boost > 0.0 || h->how != SPIKE_TRI_PREFIX || t->type == PC_SPIKE_TRIDIAGONAL_RD) {
-    PetscCall(SpikeTriSetUp_CUDA(t, dl, d, du, pivot));
-    PetscCall(SpikeTriApply_CUDA(t, PETSC_FALSE, 1, b, h->n, x, h->n));
+    PetscCall((*t->k->setup)(t, dl, d, du, pivot));
+    PetscCall((*t->k->apply)(t, PETSC_FALSE, 1, b, h->n, x, h->n));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!h->ntiles) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeTriStream_CUDA(t, &stream));
-  PetscCall(SpikeTriOnce_Private(t, false, dl, d, du, PetscMax(pivot->tol, PETSC_REAL_MIN), b, x, stream));
+  PetscCall(Once_Private(t, false, (OnceEnds *)o->ends, dl, d, du, PetscMax(pivot->tol, PETSC_REAL_MIN), b, x, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeTriOnceCreate_CUDA()
+PetscErrorCode OnceCreate(SpikeTridiagonal *t, Once *o)
 {
-  PetscFunctionBegin;
-  PetscCall(SpikeKernelFit((const void *)SpikeTriOnce_Kernel<true>, SPIKE_TRI_CHUNKS, sizeof(SpikeTriStage)));
-  PetscCall(SpikeKernelFit((const void *)SpikeTriOnce_Kernel<false>, SPIKE_TRI_CHUNKS, sizeof(SpikeTriStage)));
+  size_t count = 0;
+
+  PetscFunctionBeginUser;
+  o->t    = t;
+  o->ends = NULL;
+  PetscCall(SpikeKernelFit((const void *)Once_Kernel<true>, ONCE_CHUNKS, sizeof(OnceStage)));
+  PetscCall(SpikeKernelFit((const void *)Once_Kernel<false>, ONCE_CHUNKS, sizeof(OnceStage)));
+  for (const SpikeTriCUDA *h = (const SpikeTriCUDA *)t->data; h->nsep; h = (const SpikeTriCUDA *)h->child.data)
+    count += (size_t)h->ntiles;
+  if (count) PetscCallCUDA(cudaMalloc(&o->ends, count * sizeof(OnceEnds)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode OnceDestroy(Once *o)
+{
+  PetscFunctionBeginUser;
+  PetscCallCUDA(cudaFree(o->ends));
+  o->ends = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
