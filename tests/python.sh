@@ -5,7 +5,8 @@
 
 . "$(cd "$(dirname "$0")" && pwd)/tap.sh"
 find_python
-names="before|after|between|plain|both|functions|gridstencil|results|mistakes|state|state, 2 ranks|what is registered|no petsc4py"
+names="before|after|between|plain|both|functions|gridstencil|results|mistakes|state|state, 2 ranks"
+names+="|what is registered|no petsc4py"
 names="$names|no library|another scalar|not initialized|requirements|no PETSc"
 if [ -n "$no_python" ]; then
   while IFS= read -r -d '|' name; do skip "python: $name" "$no_python"; done <<<"$names|"

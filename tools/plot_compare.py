@@ -111,7 +111,8 @@ def svg_plot(title, panels, out):
 
         s.append('<clipPath id="c%d"><rect x="%d" y="%d" width="%d" height="%d"/></clipPath>' % (n, x0, y0, w, h))
         s.append('<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="black"/>' % (x0, y0, w, h))
-        s.append('<text x="%d" y="%d" text-anchor="middle" font-size="13">%s</text>' % (x0 + w / 2, y0 - 8, html.escape(problem)))
+        s.append('<text x="%d" y="%d" text-anchor="middle" font-size="13">%s</text>' %
+                 (x0 + w / 2, y0 - 8, html.escape(problem)))
         s.append(
             '<text x="%d" y="%d" text-anchor="middle">seconds since the setup began</text>' % (x0 + w / 2, y0 + h + 34)
         )

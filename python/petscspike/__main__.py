@@ -40,7 +40,7 @@ KINDS = ("MATSOLVER", "MatSolver"), ("MATORDERING", "MatOrdering"), ("MAT", "Mat
 
 
 def known(PETSc, kind, name):
-    """Whether PETSc finds a type by its name. Any other error than an unknown name, as without a GPU, comes after that."""
+    """Whether PETSc finds a type by its name. Other errors, as those without a GPU, come after that."""
     A = PETSc.Mat().createAIJ([1, 1], nnz=1, comm=PETSc.COMM_SELF)
     A[0, 0] = 1.0
     A.assemble()
