@@ -3,7 +3,7 @@
 #include "matbaij.h"
 #include <petsc/private/petscimpl.h>
 
-/* PETSc compares the whole name, and the data behind a longer one are the same: it is shortened for the call */
+/* PETSc compares the whole name, and the data of a longer one are the same: it is shortened for the call */
 PetscErrorCode MatMPIBAIJGetSeqBAIJ_Spike(Mat A, Mat *diagonal, Mat *other, const PetscInt *garray[])
 {
   const PetscObject obj  = (PetscObject)A;

@@ -29,7 +29,7 @@ static PetscErrorCode KSPFusedRhsPush_Private(KSPFusedRhs *c, PetscBool always)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Starts the recurrences of all columns in front, from the residuals in the first tall matrix */
+/* Starts the recurrences of all leading columns, from the residuals in the first tall matrix */
 static PetscErrorCode KSPFusedRhsStart_Private(KSP ksp)
 {
   KSPFused    *f = (KSPFused *)ksp->data;
@@ -172,7 +172,7 @@ static PetscErrorCode KSPFusedRhsReport_Private(KSP ksp, PetscBool first)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations of the columns in front until none of them is active */
+/* Iterations of the leading columns until none of them is active */
 static PetscErrorCode KSPFusedRhsIterate_Private(KSP ksp)
 {
   KSPFused    *f = (KSPFused *)ksp->data;
@@ -325,7 +325,7 @@ static PetscErrorCode KSPFusedRhsVerify_Private(KSP ksp)
     }
     if (again) PetscCall(KSPFusedRhsAddGuess(ksp));
     PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
-    PetscCall(KSPFusedRhsFront(ksp, 1.0, W, 0.0, c->view[ksp->nwork], c->wanted));
+    PetscCall(KSPFusedRhsLeading(ksp, 1.0, W, 0.0, c->view[ksp->nwork], c->wanted));
     if (again) {
       for (PetscInt i = 0; i < c->width; i++) c->wanted[i] = (PetscBool)!c->wanted[i];
       PetscCall(KSPFusedRhsSetGuess(ksp, W, c->wanted));
@@ -474,7 +474,7 @@ static PetscErrorCode KSPFusedRhsEndAtOnce_Private(KSP ksp)
   }
   if (!any || !c->useguess) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPFusedRhsToFront(ksp));
-  PetscCall(KSPFusedRhsFront(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
+  PetscCall(KSPFusedRhsLeading(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -502,8 +502,8 @@ static PetscErrorCode KSPFusedRhsEnd_Private(KSP ksp, Mat X)
       PetscCall(KSPFusedRhsToFront(ksp));
       PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[1]], &T));
       PetscCall(KSPFusedRhsPCApply(ksp, c->view[ksp->nwork], T));
-      PetscCall(KSPFusedRhsFront(ksp, 1.0, T, 0.0, c->view[ksp->nwork], NULL));
-      if (c->useguess) PetscCall(KSPFusedRhsFront(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
+      PetscCall(KSPFusedRhsLeading(ksp, 1.0, T, 0.0, c->view[ksp->nwork], NULL));
+      if (c->useguess) PetscCall(KSPFusedRhsLeading(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
     }
   }
   PetscCall(KSPFusedRhsSetWidth(ksp, c->m));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  fusedrhsmat.c: the tall matrices of several right-hand sides: memory, arrays, columns in front, products and
+  fusedrhsmat.c: the tall matrices of several right-hand sides: memory, arrays, leading columns, products and
   preconditioners
 */
 #include "fusedrhsmat.h"
@@ -172,7 +172,7 @@ PetscErrorCode KSPFusedRhsSetUp(KSP ksp, PetscInt m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The tall matrix that v stands for, its columns in front; NULL where all columns share v */
+/* The tall matrix that v stands for, its leading columns; NULL where all columns share v */
 PetscErrorCode KSPFusedRhsGetBlock(KSP ksp, Vec v, Mat *block)
 {
   KSPFused    *f = (KSPFused *)ksp->data;
@@ -262,7 +262,7 @@ PetscErrorCode KSPFusedRhsAddGuess(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The wanted columns change places with others in front, and width becomes their number, which is not 0 */
+/* The wanted columns change places with others in the first slots, and width becomes their number, which is not 0 */
 PetscErrorCode KSPFusedRhsToFront(KSP ksp)
 {
   KSPFusedRhs  *c     = ((KSPFused *)ksp->data)->rhs;

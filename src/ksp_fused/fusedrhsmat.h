@@ -7,15 +7,16 @@
   (kernels/krylov/rhs.h). Vectors that all columns share stay vectors: the shadow vectors of IDR(s), and the diagonal of
   PCJACOBI.
 
-  A column has a slot. Columns in front are those in the first `width` slots. Steps go over these and leave columns with
+  A column has a slot. Leading columns are those in the first `width` slots. Steps go over these and leave columns with
   a reason alone; products and preconditioners take all of them. When at most half of them iterate, the iterating
   columns move to the front, and width becomes their number. What a method launches depends on the iterations since its
   start, so all columns must have the same number of them. Therefore columns that have converged wait until none
-  iterates: then their true residuals are computed together, and those that must go on start together, in front. Columns
-  that broke down do the same, with the same shadow vectors. So each column has the iterates of a solve of its own.
+  iterates: then their true residuals are computed together, and those that must go on start together, in the first
+  slots. Columns that broke down do the same, with the same shadow vectors. So each column has the iterates of a solve
+  of its own.
 
   A block method (KSP_FUSED_MATSOLVE_BLOCK, fusedtall.h) has the same loop. The columns of its work vectors, however,
-  are directions of all right-hand sides. No column moves while others iterate. Where some columns in front do not go on
+  are directions of all right-hand sides. No column moves while others iterate. Where some leading columns do not go on
   after a start, the others start once more, alone.
 */
 #pragma once
@@ -62,7 +63,7 @@ struct _n_KSPFusedRhs {
     recurrences are on the device
   */
   PetscScalar *small, *hostsmall;
-  /* columns of this solve, those in front, and room */
+  /* columns of this solve, the leading ones, and room */
   PetscInt        m, width, room;
   PetscInt        ld;
   KSPFusedOneRhs *column;           /* [room] */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fusedrhstruth.c: true residuals of the columns in front, what they are compared with, and guesses */
+/* fusedrhstruth.c: true residuals of the leading columns, what they are compared with, and guesses */
 #include "fusedrhstruth.h"
 #include "fusedrhssteps.h"
 #include "fusedtruth.h"
 #include <petsc/private/pcimpl.h>
 
-/* y_i <- a x_i + b y_i for the columns i in front, or for the wanted ones among them */
-PetscErrorCode KSPFusedRhsFront(KSP ksp, PetscScalar a, Mat X, PetscScalar b, Mat Y, const PetscBool wanted[])
+/* y_i <- a x_i + b y_i for the leading columns i, or for the wanted ones among them */
+PetscErrorCode KSPFusedRhsLeading(KSP ksp, PetscScalar a, Mat X, PetscScalar b, Mat Y, const PetscBool wanted[])
 {
   KSPFusedRhs *c     = ((KSPFused *)ksp->data)->rhs;
   PetscInt     count = 0;
@@ -18,7 +18,7 @@ PetscErrorCode KSPFusedRhsFront(KSP ksp, PetscScalar a, Mat X, PetscScalar b, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which right-hand sides the columns in front are */
+/* Which right-hand sides the leading columns are */
 const PetscInt *KSPFusedRhsNumbers(KSPFusedRhs *c)
 {
   for (PetscInt i = 0; i < c->width; i++) c->to[i] = c->column[i].column;
@@ -26,7 +26,7 @@ const PetscInt *KSPFusedRhsNumbers(KSPFusedRhs *c)
 }
 
 /*
-  The block of residuals <- true residuals of the columns in front, preconditioned where the method's are. first: x are
+  The block of residuals <- true residuals of the leading columns, preconditioned where the method's are. first: x are
   the initial guesses. Else, where x are corrections, the solutions, guess + B x, are left in scratch[0]. No column has
   a reason after it.
 */
@@ -46,7 +46,7 @@ PetscErrorCode KSPFusedRhsTrueResidual(KSP ksp, PetscBool first)
   if (!left) T = R;
   if (!first && KSPFusedIsCorrection(ksp)) {
     PetscCall(KSPFusedRhsPCApply(ksp, X, W));
-    if (c->useguess) PetscCall(KSPFusedRhsFront(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, W, NULL));
+    if (c->useguess) PetscCall(KSPFusedRhsLeading(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, W, NULL));
     x = ksp->work[f->method->scratch[0]];
   }
   if (!zero) {
@@ -61,7 +61,7 @@ PetscErrorCode KSPFusedRhsTrueResidual(KSP ksp, PetscBool first)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||b - A x|| of the columns in front, after KSPFusedRhsTrueResidual(), where the test has another norm */
+/* ||b - A x|| of the leading columns, after KSPFusedRhsTrueResidual(), where the test has another norm */
 PetscErrorCode KSPFusedRhsTruth(KSP ksp)
 {
   KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
@@ -100,8 +100,8 @@ PetscErrorCode KSPFusedRhsSetGuess(KSP ksp, Mat X, const PetscBool wanted[])
   KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedRhsFront(ksp, 1.0, X, 0.0, c->view[ksp->nwork + 1], wanted));
-  PetscCall(KSPFusedRhsFront(ksp, 0.0, NULL, 0.0, c->view[ksp->nwork], wanted));
+  PetscCall(KSPFusedRhsLeading(ksp, 1.0, X, 0.0, c->view[ksp->nwork + 1], wanted));
+  PetscCall(KSPFusedRhsLeading(ksp, 0.0, NULL, 0.0, c->view[ksp->nwork], wanted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

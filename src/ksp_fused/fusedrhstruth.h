@@ -5,7 +5,7 @@
 #include "fusedrhsmat.h"
 
 PETSC_INTERN const PetscInt *KSPFusedRhsNumbers(KSPFusedRhs *);
-PETSC_INTERN PetscErrorCode  KSPFusedRhsFront(KSP, PetscScalar, Mat, PetscScalar, Mat, const PetscBool wanted[]);
+PETSC_INTERN PetscErrorCode  KSPFusedRhsLeading(KSP, PetscScalar, Mat, PetscScalar, Mat, const PetscBool wanted[]);
 PETSC_INTERN PetscErrorCode  KSPFusedRhsTrueResidual(KSP, PetscBool first);
 PETSC_INTERN PetscErrorCode  KSPFusedRhsTruth(KSP);
 PETSC_INTERN PetscErrorCode  KSPFusedRhsGetBound(KSP, const KSPFusedOneRhs *, PetscReal *);

@@ -187,7 +187,7 @@ static PetscErrorCode KSPFusedApply_Vector(KSP ksp, Vec x, Vec y, Vec work)
 
 /*
   y <- B A x or A B x and a step that reads y: one pass where the backend's product comes last, or B is a diagonal
-  matrix. No null space is removed behind a product that comes last
+  matrix. No null space is removed after a product that comes last
 */
 static PetscErrorCode KSPFusedApplyStep_Vector(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, const Vec v[])
 {

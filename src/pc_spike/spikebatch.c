@@ -39,7 +39,7 @@ static SpikeBatchReason SpikeBatchMay_Private(const PC_Spike *s)
   return SPIKE_BATCH_YES;
 }
 
-/* Whether an entry inside the half-bandwidths is in a column of another rank: pieces behind the first have such ones */
+/* Whether an entry inside the half-bandwidths is in a column of another rank: pieces after the first have such ones */
 static PetscBool SpikeBatchCrossesCSR_Private(const PC_Spike *s, PetscInt nparts, const SpikeCSR parts[])
 {
   const SpikeBand *b = &s->band;

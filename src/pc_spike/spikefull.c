@@ -142,7 +142,7 @@ static PetscErrorCode SpikeSegmentsMerge_Private(PC pc, SpikePivot *pivot)
 }
 
 /*
-  Tips and reduced systems of full SPIKE, behind the factors. On a device they are enqueued, and known after finish();
+  Tips and reduced systems of full SPIKE, after the factors. On a device they are enqueued, and known after finish();
   what pivot says of the ranks' segments is known on return, of interfaces of this rank after finish().
 */
 PetscErrorCode PCSpikeFullSetUp_Private(PC pc, SpikePivot *pivot)

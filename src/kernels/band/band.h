@@ -77,7 +77,7 @@ typedef struct {
     spikes that have fallen below this fraction of their ends are not corrected, at least below the factors' rounding
   */
   PetscReal window;
-  PetscReal corner; /* with cholesky: what rows behind a corner may add to Wt, in all of its columns alike */
+  PetscReal corner; /* with cholesky: what rows after a corner may add to Wt, in all of its columns alike */
   PetscInt  maxrhs; /* right-hand sides that the work space of an apply holds                           */
 
   /*
@@ -217,7 +217,7 @@ struct _n_SpikeKernels {
     2.2). The corner has 2 max(kl, ku) rows and is doubled until W_q has fallen to the rounding of the factors at its
     end, up to SpikeMaxCorner() rows or the partition; a spike that has not fallen by then reaches the whole partition.
     Row exchanges stay inside a partition, and inside a reversed corner.
-    A backend may end the corner where what lies behind it adds less to Wt than the fraction `window`. Bad pivots of a
+    A backend may end the corner where what lies after it adds less to Wt than the fraction `window`. Bad pivots of a
     corner are boosted by the policy `corner` and counted there (the factorization of the partition itself decides about
     failure). A backend that makes Wt from the factors counts none.
 
@@ -321,8 +321,8 @@ struct _n_SpikeKernels {
 
   /*
     Messages that never pass through the host; NULL functions where a backend has none. connect(), collective, makes a
-    link, or leaves NULL on all ranks where it cannot: then they go by MPI. exchange() enqueues messages behind the work
-    so far, the same ones at both ends in the same order; what is enqueued after wait() comes behind them. No host
+    link, or leaves NULL on all ranks where it cannot: then they go by MPI. exchange() enqueues messages after the work
+    so far, the same ones at both ends in the same order; what is enqueued after wait() comes after them. No host
     waits. A link outlives the band it was made with.
   */
   PetscErrorCode (*connect)(SpikeBand *, MPI_Comm, void **link);

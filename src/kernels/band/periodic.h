@@ -43,7 +43,7 @@ typedef struct {
   /* integers, in the backend's memory */
   PetscInt *rows;    /* [2 nsys] f and l                                                */
   PetscInt *entries; /* [4 nsys] where a(f,f), a(f,l), a(l,f), a(l,l) are in their pieces, -1: nowhere here */
-  PetscInt *pieces;  /* [3 npieces] system, first row, row behind the last              */
+  PetscInt *pieces;  /* [3 npieces] system, first row, row after the last              */
   PetscInt *zeros;   /* [nzeros[0] + nzeros[1]] entries in both pieces that couple systems to other rows */
 
   /* numbers, in the backend's memory */

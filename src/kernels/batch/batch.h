@@ -17,7 +17,7 @@ typedef struct _n_SpikeBatchKernels SpikeBatchKernels;
 
   Systems are stored interleaved: `lanes` of them side by side are a group, so that a vector register, or a warp, works
   on the same row of each at once. Systems of one group have about the same length, because the systems are sorted by
-  it, longest first and of equal ones the first. rows[g] is the length of the longest of group g. The rows behind the
+  it, longest first and of equal ones the first. rows[g] is the length of the longest of group g. The rows after the
   end of a shorter system, and the lanes of the last group that have no system, hold the identity. An element is at
 
       off[g] + (i width + kl + d) lanes + lane          row i of the system, -kl <= d < width - kl

@@ -133,7 +133,7 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
   s->maxrhs = before;
   PetscCall(SpikeMalloc_CUDA((PetscCount)size, &room));
   if (s->coupled) {
-    /* with full, what comes of them behind */
+    /* with full, what comes of them after */
     ierr = SpikeCalloc_CUDA((s->full || s->dmerged ? 2 : 1) * (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku),
                             (cudaStream_t)s->stream, &tips);
     if (ierr) (void)cudaFree(room);

@@ -54,7 +54,7 @@ struct SpikeTiles {
   __host__ __device__ PetscInt groups() const { return (np + G - 1) / G; }
 };
 
-/* elements behind the last one that may be read, for nothing, where a tile is not stored */
+/* elements after the last one that may be read, for nothing, where a tile is not stored */
 #define SPIKE_BAND_BEHIND 1024
 
 #define SPIKE_CUDA_MAX_BANDWIDTH 512 /* the solves of the reduced systems keep a tip in shared memory */
@@ -71,7 +71,7 @@ struct SpikeStatus {
 };
 
 /*
-  What setup leaves on the device for finish(), which copies it to pinned host memory; behind it are rate[2 (np + 1)
+  What setup leaves on the device for finish(), which copies it to pinned host memory; after it are rate[2 (np + 1)
   blocks] of W, then of V, and window[2 np]
 */
 struct SpikeReport {
@@ -101,7 +101,7 @@ struct SpikeCUDA {
   SpikeTiles         t;
   PetscInt64         elements;
   PetscInt          *dstart, *dactive;
-  char              *room; /* for an apply or for a setup, which do not meet: work, or scratch and behind it spike */
+  char              *room; /* for an apply or for a setup, which do not meet: work, or scratch and after it spike */
   size_t             roomsize;
   PetscBool          roomfull;            /* whether it has room for the setup of full SPIKE */
   PetscScalar       *work;                /* [maxrhs * n] for the corrections */

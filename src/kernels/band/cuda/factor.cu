@@ -12,7 +12,7 @@
   memory:
     L_j,j-1 = A_j,j-1 U^-1_j-1    D = D_jj - L_j,j-1 U_j-1,j    D -> L^-1, U^-1    U_j,j+1 = L^-1 A_j,j+1
   A row in shared memory is that of the upper tile as stored: U_j,j+1 on and below the diagonal, U^-1 above it, its
-  diagonal behind. Reads and writes the band once: 2 (2 T + 1) n numbers.
+  diagonal after. Reads and writes the band once: 2 (2 T + 1) n numbers.
 */
 #define SPIKE_SMALL_WARPS 2
 

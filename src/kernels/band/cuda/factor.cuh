@@ -96,13 +96,13 @@ __device__ static inline SpikeArith SpikeMinus(SpikeArith c, SpikeArith a, Spike
 #endif
 
 /*
-  Accepts, boosts or refuses the pivot of a row and returns its inverse; behind a refused one the partition's numbers
+  Accepts, boosts or refuses the pivot of a row and returns its inverse; after a refused one the partition's numbers
   mean nothing
 */
 __device__ static inline SpikeArith SpikePivotInverse(SpikeArith p, int row, int rows, const SpikePivotPolicy &policy,
                                                       SpikePivotState &st)
 {
-  if (row < rows) { /* rows behind the end of the partition have ones, of any tolerance */
+  if (row < rows) { /* rows after the end of the partition have ones, of any tolerance */
     const double abs = SpikeArithAbs(p);
 
     if (!(abs > policy.tol) || abs > policy.max) {

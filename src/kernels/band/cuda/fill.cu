@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(256)
       double         rowsum = 0.0;
       PetscInt       row;
 
-      if (i >= end) { /* behind the end of the partition */
+      if (i >= end) { /* after the end of the partition */
         if (sublane == 0) slab[(columns - 1) * ld + x] = F(1.0);
         continue;
       }

@@ -150,7 +150,7 @@ __device__ static __forceinline__ void SpikeFillEntry(const SpikeTiles &t, int m
   } else if (at.li + d >= 0 && at.i + d < at.end) {
     if (abs > max) seen.overflowrow = min(seen.overflowrow, at.row);
     slab[SpikeFillColumn(t, magic, at.r, (int)d) * ld] = F(v);
-  } else if (d > 0) { /* row counted in the last ku of partition p, column in the first ku behind it */
+  } else if (d > 0) { /* row counted in the last ku of partition p, column in the first ku after it */
     if (B && t.active[at.p + 1])
       B[(PetscInt64)(at.p + 1) * t.ku * t.ku + (at.i - (at.end - t.ku)) + (PetscInt64)(at.i + d - at.end) * t.ku] = v;
   } else { /* row counted in the first kl of partition p, column in the last kl before it */

@@ -61,7 +61,7 @@ __device__ static inline void SpikeFillScatter(const PetscScalar v[], const Spik
 
 /*
   Couplings of a row go from the slab to B and C, which are written whole: rows counted in the last ku of partition p
-  and columns in the first ku behind it, rows in the first kl and columns in the last kl before it. The row's threads
+  and columns in the first ku after it, rows in the first kl and columns in the last kl before it. The row's threads
   take a column each, so that a warp writes consecutive numbers.
 */
 __device__ static inline double SpikeFillCouplings(const SpikeFillPlan &f, const SpikeFillRow &row, PetscInt p,
@@ -119,7 +119,7 @@ __device__ static __forceinline__ void SpikeFillClearEnds(const SpikeFillPlan &f
   for (int k = first; f.C && k < t.kl * t.kl; k += step) f.C[(PetscInt64)t.np * t.kl * t.kl + k] = 0.0;
 }
 
-/* The unit gridDim.x behind, without divisions */
+/* The unit gridDim.x later, without divisions */
 __device__ static __forceinline__ void SpikeFillNextUnit(const SpikeFillPlan &f, SpikeFillUnit &unit)
 {
   unit.slice += f.next.slice;
@@ -138,7 +138,7 @@ __device__ static __forceinline__ void SpikeFillNextUnit(const SpikeFillPlan &f,
 /*
   A part of row y from the slab to the band, at `to`, without the tiles above the diagonal tile where half; its places
   are cleared. Returns `sum` and the magnitudes of its entries; dropped: those outside the band, summed, and `threads`
-  behind the largest
+  after the largest
 */
 template <typename F>
 __device__ static __forceinline__ double SpikeFillWrite(const SpikeFillPlan &f, const SpikeFillPlace &at, int y,
@@ -175,7 +175,7 @@ __device__ static __forceinline__ double SpikeFillWrite(const SpikeFillPlan &f, 
 
 /*
   band, B, C <- values by the map. A block walks over units gridDim.x apart; while one is written, the values and codes
-  of the next are on their way to registers, and the chunks of the one behind it. The slab is zero between units: who
+  of the next are on their way to registers, and the chunks of the one after it. The slab is zero between units: who
   takes a value out clears its place. Moved: each value once, 2 bytes an entry (rounded up to chunks), 8 bytes a chunk,
   the band once in whole lines. Units belong to blocks by number, whichever multiprocessor runs them: that fixes the
   order of all sums; the last block to end adds those of the blocks, in their order.
@@ -440,7 +440,7 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
   /* no number of a unit two rounds ahead overflows */
   if (units > PETSC_INT32_MAX / 4) PetscFunctionReturn(PETSC_SUCCESS);
   map->units = (int)units;
-  /* behind the units, at an even place: a 64-bit sum, a ticket, a counter */
+  /* after the units, at an even place: a 64-bit sum, a ticket, a counter */
   PetscCall(SpikeFillMalloc_Private(map, units + 7, &map->unit));
   if (!map->unit) PetscFunctionReturn(PETSC_SUCCESS);
   total = (unsigned long long *)(map->unit + (units + 2) / 2 * 2);

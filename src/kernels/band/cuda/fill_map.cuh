@@ -18,13 +18,13 @@ struct SpikeFillUnit {
   are cut into chunks, each at most 32 codes consecutive entries (codes is 1, 2 or 4):
 
       chunk[c]                        first entry, number of entries and piece of the matrix, packed into 64 bits
-      code[(c 32 + lane) codes + u]   place in the slab of entry u 32 + lane of chunk c, SPIKE_MAP_NONE behind its end
+      code[(c 32 + lane) codes + u]   place in the slab of entry u 32 + lane of chunk c, SPIKE_MAP_NONE after its end
       unit[v] .. unit[v + 1]          the chunks of unit v
 
   In natural order the rows of a unit in one partition are one run of entries, cut every 32 codes; with newrow each row
   is a run. Every entry of a row has a place of its own, also those that do not stay in the band: couplings lie where a
   tile of the neighbouring partition would (such places of a tile row are free, as SpikeFillColumn() is one to one),
-  entries outside the half-bandwidths behind the slab, `extra` places a row. So a fill is: values to their places; from
+  entries outside the half-bandwidths after the slab, `extra` places a row. So a fill is: values to their places; from
   there couplings to B and C, all else to the band; and sums over rows.
 */
 struct SpikeFillPlan {
@@ -71,7 +71,7 @@ __device__ static inline SpikeFillPlace SpikeFillPlaceOf(const SpikeFillPlan &f,
 }
 
 /*
-  A row of a unit. Rows that are not valid lie behind the end of their partition; those that do not exist behind the
+  A row of a unit. Rows that are not valid lie after the end of their partition; those that do not exist after the
   last tile row or slice
 */
 struct SpikeFillRow {

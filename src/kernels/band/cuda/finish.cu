@@ -117,7 +117,7 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
   } else if (h->pivot) {
     const PetscInt overflow = h->hostreport->factor.overflowrow ? (PetscInt)~h->hostreport->factor.overflowrow : -1;
     PetscInt       row = h->hostreport->factor.badrow ? (PetscInt)~h->hostreport->factor.badrow : -1, p = 0;
-    /* what lies behind a bad pivot means nothing, what lies before it does */
+    /* what lies after a bad pivot means nothing, what lies before it does */
     const bool overflows = overflow >= 0 && (row < 0 || overflow < row);
 
     if (overflows) row = -1;

@@ -137,7 +137,7 @@ __device__ static inline void SpikeLookTogether(SpikeLookRow &row, unsigned int 
 }
 
 /*
-  Whether the last entry of row i - 1 couples it to row i or one behind: so it is in bands without stored zeros there
+  Whether the last entry of row i - 1 couples it to row i or one after: so it is in bands without stored zeros there
 */
 __device__ static inline bool SpikeLookReaches(const SpikeLookPlan &f, PetscInt i)
 {
@@ -313,7 +313,7 @@ __global__ void __launch_bounds__(SPIKE_LOOK_THREADS)
 }
 
 /*
-  hi[c] <- the last hi of all rows before c, lo[c] <- the first lo of row c and all behind it, of which chunk[] has
+  hi[c] <- the last hi of all rows before c, lo[c] <- the first lo of row c and all after it, of which chunk[] has
   those of other chunks; then a cut begins with row c where hi[c] < c <= lo[c], and count is how many of the chunk do
 */
 __global__ void __launch_bounds__(SPIKE_LOOK_THREADS)
@@ -390,7 +390,7 @@ static PetscErrorCode SpikeLookCuts_Private(SpikeLook *l, PetscInt *lo, PetscInt
     chunks[k].hi = last;
     last         = PetscMax(last, hi0);
   }
-  for (PetscInt k = nchunks - 1; k >= 0; k--) { /* of those behind */
+  for (PetscInt k = nchunks - 1; k >= 0; k--) { /* of those after */
     const PetscInt lo0 = chunks[k].lo;
 
     chunks[k].lo = first;

@@ -23,7 +23,7 @@ struct SpikeMergeShared {
   int         p[2], row[8 * SPIKE_MERGE_WARPS];
 };
 
-/* |v| in the order of unsigned numbers, to 20 bits behind the first */
+/* |v| in the order of unsigned numbers, to 20 bits after the first */
 __device__ static __forceinline__ unsigned SpikeUpperBits(PetscReal v)
 {
   return sizeof(PetscReal) == 8 ? (unsigned)__double2hiint((double)v) : __float_as_uint((float)v);

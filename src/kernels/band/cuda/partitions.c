@@ -188,7 +188,7 @@ PetscReal SpikePartitionsIterations(const SpikeShape *s, PetscInt np)
 }
 
 /*
-  Where more than a tenth of what is stored would lie behind the ends of short partitions: as many as have the same
+  Where more than a tenth of what is stored would lie after the ends of short partitions: as many as have the same
   number of tile rows, and fill them
 */
 static PetscInt FillTiles(const SpikeShape *s, PetscInt np)
@@ -203,7 +203,7 @@ static PetscInt FillTiles(const SpikeShape *s, PetscInt np)
   The number of partitions with the least time of a setup and of the three solves that it is taken to serve: as many
   applies as iterations and one, with a product of a matrix of 12 bytes an entry, on an H200 at 3.2 TB/s, each.
   Candidates: one, and fractions and multiples of the number of multiprocessors, which leave none of them idle in the
-  last round. No partition is shorter than 4 max(kl, ku) rows, nor than 64, and few places behind their ends are stored.
+  last round. No partition is shorter than 4 max(kl, ku) rows, nor than 64, and few places after their ends are stored.
   Where nothing is known of the spikes, only long ones are safe.
 */
 PetscInt SpikePartitionsChoose(const SpikeShape *s)

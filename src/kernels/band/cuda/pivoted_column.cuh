@@ -30,7 +30,7 @@ struct SpikePivotedColumn {
   int                   in, out, panel, part, left, parts;
   bool                  rising;
 
-  /* Bytes of a chunk, and behind it of exchanges, from an address that 4 divides on */
+  /* Bytes of a chunk, and after it of exchanges, from an address that 4 divides on */
   __host__ __device__ static int slot(int m)
   {
     return CHUNK * (int)sizeof(PetscScalar) + ((m + 1) * (int)sizeof(short) + 15) / 16 * 16;
@@ -51,7 +51,7 @@ struct SpikePivotedColumn {
 
   __device__ static int chunks(int n) { return (n + SPIKE_PIVOTED_CHUNK - 1) / SPIKE_PIVOTED_CHUNK; }
 
-  /* The exchanges of a panel, and whether their address is 2 behind one that 4 divides */
+  /* The exchanges of a panel, and whether their address is 2 after one that 4 divides */
   __device__ const unsigned short *exchanges(int k) const { return perm + (PetscInt64)k * m; }
   __device__ int                   odd(int k) const { return (int)((size_t)exchanges(k) / 2 % 2); }
 
@@ -169,7 +169,7 @@ struct SpikePivotedColumn {
 
       if (x) {
         SpikeUnroll(i, W) z[i] = j + i < rows ? x[(j + from[i]) * ld] : (PetscScalar)0.0;
-        /* a row behind the panel that comes first has one of the first W in its place */
+        /* a row after the panel that comes first has one of the first W in its place */
         for (int i = 0; i < W; i += 8) {
           PetscScalar moved[8];
 

@@ -11,7 +11,7 @@
   cache holds. A step of W columns:
 
       window <- the W rows that come in; the columns that come in are zero above them
-      panel      a thread has a row of W columns in registers. Each warp offers the row with its largest entry; behind
+      panel      a thread has a row of W columns in registers. Each warp offers the row with its largest entry; after
                  a barrier all take the first of the largest, the pivot's thread the row that was in its place
       U12        a thread has a column: L11^-1 of the rows that the exchanges have put first
       A22        a warp has 32 rows of L21 in registers, and takes columns of the window in turn. Row r reads row

@@ -7,7 +7,7 @@
 /*
   Panels k0 <= k < k1, of R columns of x at once, nc of them real, in memory that the block alone writes; rows of the
   partition are the rows of x, those from `rows` on are not there: zero, and not written. With j = k W, x1 the rows of
-  the panel, x2 those behind it:
+  the panel, x2 those after it:
 
       lower     [x1; x2] <- P [x1; x2],  x1 <- L11^-1 x1,  x2 <- x2 - L21 x1        rising k
       upper     x1 <- U11^-1 (x1 - U12 x2)                                          falling k
@@ -49,7 +49,7 @@ struct SpikePivotedSweep {
 
   __device__ const PetscScalar *panel(int k) const { return factors + k * record; }
 
-  /* L11, U11 and the inverses of the pivots, behind a barrier */
+  /* L11, U11 and the inverses of the pivots, after a barrier */
   __device__ void gettriangle(const PetscScalar *f) const
   {
     for (int e = threadIdx.x; e < W * W; e += blockDim.x) triangle[e / W * LD + e % W] = f[e / W * m + e % W];

@@ -7,11 +7,11 @@
   SpikeCUDA.spike.
 
   Tips: of the left spike the leading l rows, W = U_ll^-1 (L^-1 P [C; 0])_l, where exchanges of the last panel move
-  values up to kl rows behind l. Of the right one V = U^-1 L^-1 P [0; B] from the last rows up. l is doubled, from 2
+  values up to kl rows after l. Of the right one V = U^-1 L^-1 P [0; B] from the last rows up. l is doubled, from 2
   max(kl, ku) on, up to SpikeMaxCorner() rows, until the spike has fallen to the tolerance of the corrections, so that
-  its reach is known. The host's tips.c has Wt from a UL factorization; here the rows behind l add to Wt what W has
+  its reach is known. The host's tips.c has Wt from a UL factorization; here the rows after l add to Wt what W has
   fallen to there, or what exchanges have moved there, times what comes back up, U_ll^-1 U_lr. One more column, random
-  signs behind row l, measures that, and l grows until the product is below rounding too: where W has fallen to its
+  signs after row l, measures that, and l grows until the product is below rounding too: where W has fallen to its
   root. The corner of a left spike begins anew each time, so it becomes at once as long as its rate asks for, but at
   most 8 l. Whole spikes (full): all rows, whatever they are.
 
@@ -26,7 +26,7 @@ struct SpikePivotedTipsArgs {
   PetscScalar       *work;                          /* a piece of rows x ld, row-major, for each block   */
   int                rows, most, blocks, ncols, ld; /* most: rows of a corner; blocks of ncols columns */
   bool               full;
-  /* tol: of corrections; small: what the rows behind may add to Wt, as a fraction */
+  /* tol: of corrections; small: what the rows after may add to Wt, as a fraction */
   double     eps, tol, small;
   PetscReal *rate;   /* [2 (np + 1) blocks] */
   int       *window; /* [2 np] rows         */
@@ -76,7 +76,7 @@ __device__ static inline double SpikePivotedNorm(const PetscScalar *x, PetscCoun
 
 /*
   Whether the spike has fallen to tol; its reach and rate. x: the thread's column, of n rows, or NULL; tip: rows of its
-  end. Fewer than gap rows of zeros, the diagonals of U, say nothing of those behind them. At half of a corner in which
+  end. Fewer than gap rows of zeros, the diagonals of U, say nothing of those after them. At half of a corner in which
   it has fallen the spike is what it is in the partition, up to tol; else see the host's SpikeReach_Private()
 */
 __device__ static inline bool SpikePivotedFallen(const PetscScalar *x, PetscCount ld, int n, int l, int tip, int gap,
@@ -141,7 +141,7 @@ __device__ static inline void SpikePivotedKeep(const PetscScalar *x, PetscCount 
 }
 
 template <int W>
-struct SpikePivotedColumns { /* of a block: threads with a column of a spike, and behind them one with signs */
+struct SpikePivotedColumns { /* of a block: threads with a column of a spike, and after them one with signs */
   static constexpr int THREADS = 64, BLOCKS = W == 8 ? 8 : W == 16 && sizeof(PetscScalar) <= sizeof(double) ? 6 : 4;
 };
 
@@ -222,11 +222,11 @@ __global__ void __launch_bounds__(SpikePivotedColumns<W>::THREADS, SpikePivotedC
         s.x = x;
         SpikePivotedBegin(x, ld, 0, end, 0, h, A);
         s.lower(0, (corner + W - 1) / W, PetscMin(n, corner + kl));
-        /* what exchanges have moved behind the corner */
+        /* what exchanges have moved after the corner */
         const double first  = SpikePivotedNorm(x, ld, 0, PetscMin(K, n), &seen.head),
                      behind = SpikePivotedNorm(x, ld, corner, PetscMin(n, corner + kl) - corner, &seen.head);
 
-        /* nothing comes from behind, and of the signs those up to `end` */
+        /* nothing comes from the rows after it, and of the signs those up to `end` */
         if (x)
           for (int i = corner; i < end; i++) x[i * ld] = (PetscScalar)0.0;
         if (signs)

@@ -23,7 +23,7 @@ __device__ static inline PetscReal SpikeReducedScale(int count, const PetscScala
   return scale;
 }
 
-/* from[] <- the order of the inverse's columns: the exchanges of rows in reverse order; pivot[] behind a barrier */
+/* from[] <- the order of the inverse's columns: the exchanges of rows in reverse order; pivot[] after a barrier */
 __device__ static inline void SpikeReducedOrder(int n, const int *pivot, int *from)
 {
   if (!threadIdx.x) {

@@ -294,7 +294,7 @@ __global__ void __launch_bounds__(256) SpikeSweepTranspose_Kernel(const __grid_c
       old = back ? own.old(a, j) : (PetscScalar)0.0;
       if (!back && active) d = diag[j * t.stepsize];
     }
-    /* U^T forward: tiles above the diagonal, of the rows before; L^T backward: tiles below it, of the rows behind */
+    /* U^T forward: tiles above the diagonal, of the rows before; L^T backward: tiles below it, of the rows after */
     PetscScalar sum = 0.0;
 
     for (int q = warp + 1; q <= Q; q += warps) {

@@ -11,7 +11,7 @@
   blocks on it need a mask, the same one for all of them. After a product it owns row B j + i of the vectors. J = 1: a
   row a lane, with T lanes a member; else B J lanes a member.
 
-  Rows behind T are made from what lies there, and used by nobody. Columns behind T repeat the last one, and meet the
+  Rows after T are made from what lies there, and used by nobody. Columns after T repeat the last one, and meet the
   zeros that a vector has there.
 */
 template <int B_, int NB_, int J_>
@@ -45,7 +45,7 @@ struct SpikeSweepTile {
   }
   /*
     The lane's part of a tile in shared memory, in the type of the products: narrow factors are converted once. FULL: no
-    column is behind T, and columns are 32 elements apart
+    column is after T, and columns are 32 elements apart
   */
   template <bool FULL, typename F>
   __device__ void take(const F *tile, PetscScalar a[]) const

@@ -6,14 +6,14 @@
 #include "sweep_ring.cuh"
 #include "sweep_panel.cuh"
 
-/* Bytes of shared memory for so many rows of vectors; bulk copies go to multiples of 16 bytes behind them */
+/* Bytes of shared memory for so many rows of vectors; bulk copies go to multiples of 16 bytes after them */
 __host__ __device__ static inline size_t SpikeResidentBytes(int rows, int pitch)
 {
   return ((size_t)rows * pitch * sizeof(PetscScalar) + 15) / 16 * 16;
 }
 
 /*
-  The same for so many tile rows of the vectors of a group; with one tile on a side a row of zeros is before and behind
+  The same for so many tile rows of the vectors of a group; with one tile on a side a row of zeros is before and after
   them
 */
 static inline size_t SpikeResidentBytes(const SpikeTiles *t, int rows)
@@ -67,8 +67,8 @@ __device__ static __forceinline__ void SpikeResidentStore(const SpikeSweepArgs &
 
 /*
   QL, QU <= 1: a warp for each group of partitions. r comes to shared memory before the first step, turns into y and
-  then into x there, and x leaves behind the last step: the steps between read tiles alone. A piece of the ring is a
-  tile, on the way back with the diagonal behind it. Moves (QL + QU) T + 1 factors and 2 scalars a row, a correction 3;
+  then into x there, and x leaves after the last step: the steps between read tiles alone. A piece of the ring is a
+  tile, on the way back with the diagonal after it. Moves (QL + QU) T + 1 factors and 2 scalars a row, a correction 3;
   the order of all sums is fixed.
 */
 template <typename F, typename L, bool FULL>

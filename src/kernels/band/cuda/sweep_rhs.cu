@@ -153,7 +153,7 @@ struct SpikeRhsSweep {
       fs++;
     }
   }
-  /* row i of all columns; columns behind the last one are that one again */
+  /* row i of all columns; columns after the last one are that one again */
   __device__ __forceinline__ void read(const PetscScalar *from, PetscCount ld, PetscInt i,
                                        PetscScalar (&to)[SPIKE_RHS]) const
   {

@@ -5,13 +5,13 @@
 #include "kernels/common/cuda/async.cuh"
 
 #define SPIKE_RING_STAGES 6   /* at most */
-#define SPIKE_RING_BEHIND 128 /* bytes behind the last slot that may be read, for nothing */
+#define SPIKE_RING_BEHIND 128 /* bytes after the last slot that may be read, for nothing */
 
 /*
   A warp's ring of slots in shared memory. A piece is asked for by put(), in the order in which get() finds it; between
   the end of the use of a slot and the put() that fills it again lies a __syncwarp(). The copies are made by the memory
   system (one bulk copy a piece from compute capability 9.0 on, else 16 bytes a lane at a time), which an mbarrier of
-  the slot tells the warp. Pieces are copied from the multiple of 16 bytes before them to the one behind them; ALIGNED:
+  the slot tells the warp. Pieces are copied from the multiple of 16 bytes before them to the one after them; ALIGNED:
   they are such pieces themselves.
 */
 template <bool ALIGNED>

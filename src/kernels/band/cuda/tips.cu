@@ -11,10 +11,10 @@
   the corner is U_ll^-1 Y, Y = L_ll^-1 [C; 0], forward and backward over l rows. Both tips are thus made after the
   factorization.
 
-  Bands of few tiles on a side: tips_narrow.cuh; the others as follows. The rows behind l add to Wt what W has fallen by
+  Bands of few tiles on a side: tips_narrow.cuh; the others as follows. The rows after l add to Wt what W has fallen by
   there times what comes back up to the top. A thread block with the spike's columns measures both and chooses l:
   forward until W has fallen below the root of that of its end, then backward, with one more column that starts as
-  random signs behind row l and leaves at the top what comes back. Where the product is above rounding, and above the
+  random signs after row l and leaves at the top what comes back. Where the product is above rounding, and above the
   tolerance of the corrections, it goes on forward, as far as this number asks for. W_i is taken to fall as Y_i / U_ii
   does, which no scaling of rows changes; where the corner is the whole partition, W itself is looked at.
 
@@ -459,7 +459,7 @@ static PetscErrorCode SpikeTipsNarrow_Private(const SpikeTipsArgs &a, cudaStream
 }
 
 #if !defined(PETSC_USE_COMPLEX)
-/* The corners before the tips, or the reach of all spikes beside and behind */
+/* The corners before the tips, or the reach of all spikes beside and after */
 template <bool CORNER>
 static PetscErrorCode SpikeReach_Private(const SpikeTipsArgs *a, cudaStream_t stream)
 {

@@ -19,13 +19,13 @@ typedef struct {
   int                tiles;         /* of 8 columns, with that of signs where there is one                           */
   int                slots;         /* tile rows of X in shared memory                                               */
   int                rows;          /* tile rows of Y that a block has room for, one of the first `big`              */
-  int                big;           /* thread blocks; those behind have room for right spikes only                   */
+  int                big;           /* thread blocks; those after have room for right spikes only                   */
   int                most;          /* tile rows that a spike is followed over                                       */
   int                again;         /* the second launch                                                             */
   int               *window;        /* [2 np]                                                                        */
   int               *count, *list;  /* of the spikes for the second launch                                           */
   int               *ticket;        /* [2] where corners are known: the next left and right unit of the first launch */
-  PetscReal          small;         /* what rows behind a corner may add to a left tip                               */
+  PetscReal          small;         /* what rows after a corner may add to a left tip                               */
   int               *corner;        /* [np + 1] tile rows of the corners, where tips_reach.cuh finds them, else NULL */
   PetscReal         *rate;          /* [2 (np + 1) rates] of W, then of V                                            */
   int                rates;         /* at least `blocks`                                                             */
@@ -319,7 +319,7 @@ struct SpikeRhs {
   }
   /*
     Tile row j of Y (forward) or X (back) in the slot of j, given the rows before from the row `from` on (back: all;
-    what lies behind the end is in the slots). The right-hand side is `rhs`, or back what the first ny blocks of columns
+    what lies after the end is in the slots). The right-hand side is `rhs`, or back what the first ny blocks of columns
     have in y; forward y gets the result, and so does `result`. Warps without columns (nt = 0) only help to load.
     Returns the lane's largest result in columns left of `real`, on the scale of W or V, and in signs that of the column
     `real`. Loads have no conditions, which would make each wait for the one before.

@@ -414,8 +414,8 @@ __device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStrip
 }
 
 /*
-  Q = 1: block q has the left spike behind interface q and the right spike before it, at the same time. Q = 2: blocks up
-  to np have a left one, those behind two right ones each.
+  Q = 1: block q has the left spike after interface q and the right spike before it, at the same time. Q = 2: blocks up
+  to np have a left one, those after two right ones each.
 */
 template <typename F, int NB, int Q>
 __global__ void __launch_bounds__(SpikeStripShape<NB, Q>::THREADS, SpikeStripShape<NB, Q>::BLOCKS)

@@ -26,7 +26,7 @@
 */
 #define SPIKE_REACH_WARPS 8
 #define SPIKE_REACH_AHEAD 4 /* rows that are on their way to the cache */
-#define SPIKE_REACH_SURE  8 /* one combination may show less of what comes behind a corner than a column has */
+#define SPIKE_REACH_SURE  8 /* one combination may show less of what comes after a corner than a column has */
 
 static inline size_t SpikeReachShared(int Q, int K)
 {
@@ -82,7 +82,7 @@ struct SpikeReachColumn {
     SpikeUnroll(w, SPIKE_REACH_WARPS) s += p[32 * w + lane];
     return s;
   }
-  /* Row j of L^-1 b, or of U^-1 b, given those before it (back: behind it); the same in all warps */
+  /* Row j of L^-1 b, or of U^-1 b, given those before it (back: after it); the same in all warps */
   template <bool BACK>
   __device__ double step(int j, double b) const
   {
@@ -204,7 +204,7 @@ __device__ static inline int SpikeReachFollow(const SpikeTipsArgs &a, PetscInt q
 
 /*
   CORNER: a block an interface, which gives all values of both spikes a beginning too: no rate, no window, and the
-  counters of the kernel that makes the tips. Else the right spikes behind the left ones.
+  counters of the kernel that makes the tips. Else the right spikes after the left ones.
 */
 template <typename F, bool CORNER>
 __global__ void __launch_bounds__(32 * SPIKE_REACH_WARPS, CORNER ? 2 : 4)

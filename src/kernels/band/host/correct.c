@@ -4,7 +4,7 @@
 
 /*
   Rows r0 .. r0 + w - 1 of a partition and what the backend needs with them: with row exchanges whole panels, and in z
-  the rows behind them that the forward sweep moves values to
+  the rows after them that the forward sweep moves values to
 */
 typedef struct {
   PetscInt r0, w, rows; /* rows of z, w of which are those of x */

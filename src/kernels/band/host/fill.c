@@ -134,7 +134,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
           }
           if (h->first && j - i <= fu) SpikeHostPut(s->precision, h->first, t, v);
         } break;
-        case SPIKE_ENTRY_B: /* row counted in the last ku of partition p, column in the first ku behind it */
+        case SPIKE_ENTRY_B: /* row counted in the last ku of partition p, column in the first ku after it */
           s->dB[(PetscCount)(p + 1) * ku * ku + (i - (s->start[p + 1] - ku)) +
                 (PetscCount)(j - s->start[p + 1]) * ku] = v;
           break;

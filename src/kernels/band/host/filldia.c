@@ -27,7 +27,7 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
 {
   const SpikeHost *h  = (const SpikeHost *)s->data;
   const PetscInt   kl = s->kl, ku = s->ku, first = s->start[p], end = s->start[p + 1];
-  /* rows in front of `own` have columns in front of the partition, those from `above` on behind it */
+  /* rows before `own` have columns before the partition, those from `above` on after it */
   const PetscInt   own = PetscMin(i1, PetscMax(i0, first - o)), above = PetscMax(own, PetscMin(i1, end - o));
   const PetscCount ld    = h->ld;
   const double     bound = SpikePrecisionBound(s->precision);

@@ -32,7 +32,7 @@ static PetscErrorCode SpikeLookRoom_Private(PetscInt count, size_t size, PetscIn
 }
 
 /*
-  A row that couples columns lo to hi. A cut before row c is one as long as no row before reaches c, and none behind
+  A row that couples columns lo to hi. A cut before row c is one as long as no row before reaches c, and none after
   reaches back before it: those that a row reaches over are taken away from the end of the list
 */
 static PetscErrorCode SpikeLookTake_Private(SpikeLook *l, PetscInt i, const SpikeLookRow *row, SpikeLookPass *pass)

@@ -11,7 +11,7 @@
       a_ij = a[j * ld + ku + i - j]     for max(0, j - ku) <= i <= min(n - 1, j + kl)
 
   Offsets are 64-bit. A diagonal sub-block is a band block itself: rows and columns lo.. start at a + lo * ld. Slots
-  outside the matrix hold zeros, and SPIKE_BAND_PAD(kl, ku) elements in front of and behind the array belong to the
+  outside the matrix hold zeros, and SPIKE_BAND_PAD(kl, ku) elements before and after the array belong to the
   kernels: they may read them and write zero updates to them. lu() of a sub-block keeps the columns beside it, not the
   slots in its own columns that are outside of it.
 
@@ -29,7 +29,7 @@
       u_ij = a[j0 * ld + (j - j0) * (ku + 1) + ku + i - j]              i <= j, j0 <= j < j0 + ch, j0 a multiple of ch
       l_ij = a[j0 * ld + ch * (ku + 1) + (j - j0) * kl + i - j - 1]     i > j
 
-  Columns behind the last whole chunk stay as they were, and so do all of them where ch = 0, as for factors of 16 bits a
+  Columns after the last whole chunk stay as they were, and so do all of them where ch = 0, as for factors of 16 bits a
   real number. SpikeBandIndex() says it for one element.
 */
 #define SPIKE_BAND_PAD(kl, ku) (((PetscCount)(kl) + (ku) + 1) + 64)
@@ -162,7 +162,7 @@ typedef struct {
     entries a column; bytes moved: one triangle of the factors, once, plus b and x.
 
     With row exchanges `lower` is x <- L^-1 P b, which carries values up to kl rows before the first nonzero of b and
-    behind hi: f has these rows. `lower_t` is x <- P^T L^-T x, where rows are final when all panels that exchange them
+    after hi: f has these rows. `lower_t` is x <- P^T L^-T x, where rows are final when all panels that exchange them
     are done: those from SpikeBandForward() of the first one on. Parts begin at panels, and ranges mean the panels that
     their rows belong to: lo goes down to the first row of its panel, and so does hi, unless they are f.rows.
   */

@@ -57,7 +57,7 @@ typedef struct {
   F *L, *U; /* NB x NB: strictly lower L11 and zeros; U11 with the inverses of the pivots on its diagonal */
   F *B;     /* NB x NR: columns of U12                                                                   */
   F *P;     /* L21: chunks of MR rows, each NB columns of MR                                              */
-  F *C;     /* columns of L of one chunk of the factors, and W elements that are written behind them        */
+  F *C;     /* columns of L of one chunk of the factors, and W elements that are written after them        */
 } T(LUWork);
 
 static size_t T(LUWorkSize)(PetscInt kl, PetscInt ku)
@@ -288,7 +288,7 @@ SPIKE_INLINE void T(LUUpdate)(int k0, int w, PetscCount ld, F *a, PetscCount mr,
   }
 }
 
-/* to[0 .. m - 1] <- from in whole vectors, rising: fewer than W elements behind the end are touched too */
+/* to[0 .. m - 1] <- from in whole vectors, rising: fewer than W elements after the end are touched too */
 SPIKE_INLINE void T(LUMove)(F *to, const F *from, PetscCount m)
 {
   for (PetscCount s = 0; s < m; s += T(W)) VF(store)(to + s, VF(load)(from + s));
@@ -296,7 +296,7 @@ SPIKE_INLINE void T(LUMove)(F *to, const F *from, PetscCount m)
 
 /*
   Columns j0 <= j < j1, all but the last ones of whole chunks: U moves down in the chunk, over columns that have moved
-  before, L waits in C until the chunk is complete. What a column of U overwrites behind its end has moved: j kl >= kl
+  before, L waits in C until the chunk is complete. What a column of U overwrites after its end has moved: j kl >= kl
   >= W - 1 elements of L lie between, or j is 0 and it stays.
 */
 static void T(LUPack)(PetscCount n, PetscCount kl, PetscCount ku, F *a, PetscCount j0, PetscCount j1, F *C)

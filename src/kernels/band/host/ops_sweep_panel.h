@@ -81,7 +81,7 @@ SPIKE_INLINE const F *T(RunColumn)(const T(Run) * run, PetscCount j)
 
 /*
   While a block is at work, as many bytes of a later one are asked for, in the order of memory: of the next block, or,
-  where blocks are short, of the one that many columns behind it, up to SPIKE_AHEAD bytes. Runs are long: what is asked
+  where blocks are short, of the one that many columns after it, up to SPIKE_AHEAD bytes. Runs are long: what is asked
   for beyond the end of one is lost.
 */
 SPIKE_INLINE PetscCount T(Skip)(PetscCount k)

@@ -48,7 +48,7 @@ static PetscInt T(Panel)(PetscInt kl, PetscInt ku)
   return kl < 48 ? 8 : kl < 128 ? 16 : 32;
 }
 
-/* Column stride of the buffer P: rows of a panel, and zeros behind them for whole vectors */
+/* Column stride of the buffer P: rows of a panel, and zeros after them for whole vectors */
 static PetscCount T(Stride)(PetscInt kl, PetscInt w)
 {
   return ((PetscCount)kl + w + 2 * T(W) - 1) / T(W) * T(W);
@@ -286,7 +286,7 @@ SPIKE_INLINE void T(Copy)(F *to, const F *from, PetscCount m)
 
 /*
   x <- L^-1 x for nr columns of w elements, stride NB, L unit lower triangular. W rows at a time, minus L times the rows
-  above, then by substitution in registers. Elements behind the last of x change too.
+  above, then by substitution in registers. Elements after the last of x change too.
 */
 SPIKE_INLINE void T(SolveUnit)(int w, const int nr, const F *L, PetscCount ldl, F *x)
 {

@@ -54,7 +54,7 @@ static PetscReal SpikeTipsEpsilon_Private(const SpikeBand *s)
   return s->cholesky ? PETSC_MACHINE_EPSILON : SpikePrecisionEpsilon(s->precision);
 }
 
-/* The leading corner of l rows, rows and columns reversed, without what belonged to rows behind the corner */
+/* The leading corner of l rows, rows and columns reversed, without what belonged to rows after the corner */
 static void SpikeReverseCorner_Private(const SpikeBand *s, SpikeHost *h, PetscInt p, PetscInt l)
 {
   const PetscInt   kl = s->kl, ku = s->ku;

@@ -23,7 +23,7 @@ struct SpikeBatchVector {
   {
     return tile + (RESIDENT ? k : k % (SPIKE_BATCH_AHEAD + 1)) * (SPIKE_BATCH_TILE * SPIKE_BATCH_LD);
   }
-  /* tile k <- its rows, which are there after wait(); zeros behind the end of a system */
+  /* tile k <- its rows, which are there after wait(); zeros after the end of a system */
   __device__ void fetch(PetscInt k, const PetscScalar *from) const
   {
     if (k >= 0 && k < tiles) {

@@ -16,13 +16,13 @@ typedef struct {
   SpikePivot    *pivot;
 } SpikeBatchGroup;
 
-/* Loops for one instruction set; y: the rows of all lanes, in place, with kl rows of zeros before and fu behind */
+/* Loops for one instruction set; y: the rows of all lanes, in place, with kl rows of zeros before and fu after */
 typedef struct {
   void (*factor)(const SpikeBatchGroup *);
   void (*factorpivoted)(const SpikeBatchGroup *);
   void (*solve)(const SpikeBatchGroup *, PetscBool trans, PetscScalar *y);
   void (*solvepivoted)(const SpikeBatchGroup *, PetscBool trans, PetscScalar *y);
-  /* y <- b, zero behind the end of a system; x <- y */
+  /* y <- b, zero after the end of a system; x <- y */
   void (*load)(const SpikeBatchGroup *, const PetscScalar *b, PetscScalar *y);
   void (*store)(const SpikeBatchGroup *, const PetscScalar *y, PetscScalar *x);
 } SpikeBatchLoops;
