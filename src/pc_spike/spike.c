@@ -161,10 +161,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   A zero pivot is boosted: it alone is replaced by one of the shift amount, and the factorization goes on. The view,
   `PCSpikeInfo` and -info have the number of boosted pivots. Where there are some, the factors are those of another
   matrix, which an iterative method corrects. Where the refinement of `KSPPREONLY` does not, or is switched off, its
-  solve ends with `PC_FACTOR_NUMERIC_ZEROPIVOT`, unless it is part of another solver. That is -pc_spike_shift_type auto,
-  the default, or `PETSC_DECIDE` as shift type; `PCMatApply()` and `PCApply()` give what the factors give.
-  `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` are the same with `KSPPREONLY` too; `MAT_SHIFT_NONE` makes the setup fail
-  at a zero pivot. `PCFactorGetShiftType()` says `MAT_SHIFT_NONZERO` for `auto`.
+  solve ends with `PC_FACTOR_NUMERIC_ZEROPIVOT`, unless it is part of another linear solver. That is
+  -pc_spike_shift_type auto, the default, or `PETSC_DECIDE` as shift type; `PCMatApply()` and `PCApply()` give what the
+  factors give. `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` are the same with `KSPPREONLY` too; `MAT_SHIFT_NONE` makes
+  the setup fail at a zero pivot. `PCFactorGetShiftType()` says `MAT_SHIFT_NONZERO` for `auto`.
 
   A matrix that is known to be hermitian positive definite, by `MAT_SPD`, is factored by Cholesky, in half of the bytes
   and operations, and M is hermitian to rounding: `PCSpikeSetFactorType()`.

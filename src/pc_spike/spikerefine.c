@@ -410,20 +410,38 @@ PetscErrorCode PCSpikeRefineWhole_Private(PC pc)
 }
 
 /*
-  A solve is about to begin, by KSPPREONLY or not, part of another solver (it is printed indented) or not. Boosted
-  pivots without a check, and without a shift type that was set, are refused
+  Whether the results of a solver are looked at by another one, which corrects them: one inside of a preconditioner,
+  or of a method, is printed indented. So is that of a SNES, also of a TS, which takes results as they are: SNESKSPONLY
+  has no second step
+*/
+static PetscErrorCode PCSpikeSolvesInside_Private(KSP ksp, PetscBool *inside)
+{
+  PetscInt  level;
+  PetscBool snes;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetTabLevel((PetscObject)ksp, &level));
+  *inside = (PetscBool)(level != 0);
+  if (!*inside) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPIsOfSNES_Spike(ksp, &snes));
+  *inside = (PetscBool)!snes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A solve is about to begin, by KSPPREONLY or not, inside of another solver or not. Boosted pivots without a check, and
+  without a shift type that was set, are refused
 */
 PetscErrorCode PCSpikeSolveBegins_Private(PC pc, KSP ksp)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
-  PetscBool restored, once, checks, numeric = PETSC_FALSE;
-  PetscInt  inside;
+  PetscBool restored, once, inside = PETSC_FALSE, checks, numeric = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeRefineRestore_Private(pc, &restored));
   if (restored) ksp->reason = KSP_CONVERGED_ITERATING;
-  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, &once));
-  PetscCall(PetscObjectGetTabLevel((PetscObject)ksp, &inside));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &once, KSPPREONLY, KSPNONE, ""));
+  if (once) PetscCall(PCSpikeSolvesInside_Private(ksp, &inside));
   s->refine.armed   = (PetscBool)(once && !inside);
   s->refine.solving = PETSC_TRUE;
   if (s->refine.armed) PetscCall(PCSpikeRefineWhole_Private(pc));

@@ -12,7 +12,7 @@ typedef struct {
   PetscBool  estimate; /* of ||I - A M^-1||, when it is asked for                                               */
 
   PetscReal norm;     /* infinity norm of Pmat at its last setup                                               */
-  PetscBool armed;    /* inside of a solve by KSPPREONLY that is no part of another solver                     */
+  PetscBool armed;    /* inside of a solve by KSPPREONLY that is no part of another linear solver              */
   PetscBool solving;  /* inside of KSPSolve(), or of KSPMatSolve() by KSPPREONLY                              */
   PetscBool measured; /* info.inverse_error and info.growth are those of the present factors                   */
   PetscReal residual; /* ||b - A x|| / ||b|| of the last solve, and of the last look                         */
