@@ -31,7 +31,7 @@ PETSC_INTERN PetscErrorCode PCSpikeRefineVerify_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineView_Private(PC, const PCSpikeInfo *, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeRefineRestore_Private(PC, PetscBool *restored);
 PETSC_INTERN PetscErrorCode PCSpikeRefineStands_Private(PC, PetscBool *stands);
-PETSC_INTERN PetscErrorCode PCSpikeRefineWhole_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeRefineWhole_Private(PC, PetscBool unsure);
 PETSC_INTERN PetscErrorCode PCSpikeRefineVec_Private(PC, PetscBool trans, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode PCSpikeRefineMat_Private(PC, PetscBool trans, Mat B, Mat X);
 
