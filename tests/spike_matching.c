@@ -445,6 +445,51 @@ static PetscErrorCode TestDiagonals(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  The type of the matrix does not decide what comes out: a MATDIA whose pivots are boosted is tried with a matching, as
+  a MATAIJ is, and then factored with one where rows 2 k and 2 k + 1 have changed places
+*/
+static PetscErrorCode TestDiagonalsTried(PetscInt first)
+{
+  const PetscInt n = 120, reach = 3;
+  PetscScalar   *a;
+  Mat            A;
+  PC             pc;
+  PCSpikeInfo    info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(n * n, &a));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, n, n, n, n));
+  PetscCall(MatSetType(A, SpikeTestDiaType()));
+  PetscCall(MatSetUp(A));
+  PetscCall(CreatePC(A, &pc));
+  for (PetscInt pass = first; pass < first + 6; pass++) {
+    const PetscInt moved = pass % 4 > 1 ? 1 : 0; /* twice each, so that there are refills too */
+
+    PetscCall(MatZeroEntries(A));
+    for (PetscInt i = 0; i < n; i++)
+      for (PetscInt j = PetscMax(0, i - reach); j <= PetscMin(n - 1, i + reach); j++) {
+        const PetscBool swaps = (PetscBool)(moved && i < n / 2); /* rows of the other half fill the band */
+
+        a[i + j * n] = j == (swaps ? i ^ 1 : i) ? 6.0 : j == i ? 0.0 : 0.7 * SpikeTestScalar(pass, i, j);
+        PetscCall(MatSetValue(A, i, j, a[i + j * n], INSERT_VALUES));
+      }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    PetscCall(SpikeTestCheck((PetscBool)(!info.boosted && (info.matched || !moved)),
+                             "diagonals, pass %" PetscInt_FMT ": boosted %" PetscInt_FMT ", matched %d", pass,
+                             info.boosted, (int)info.matched));
+    PetscCall(CheckInverse(pc, n, a, "diagonals that are tried"));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows in the opposite order, columns as they are */
 static PetscErrorCode OrderApart(Mat A, MatOrderingType type, IS *row, IS *col)
 {
@@ -510,6 +555,8 @@ int main(int argc, char **argv)
   PetscCall(TestDirect());
   PetscCall(TestApart());
   PetscCall(TestDiagonals());
+  PetscCall(TestDiagonalsTried(0));
+  PetscCall(TestDiagonalsTried(2));
   PetscCall(TestChange(MAT_SHIFT_NONE, PC_SPIKE_MATCHING_AUTO));
   PetscCall(TestChange(MAT_SHIFT_NONZERO, PC_SPIKE_MATCHING_AUTO));
   PetscCall(TestChange(MAT_SHIFT_NONE, PC_SPIKE_MATCHING_ALWAYS));

@@ -5,6 +5,7 @@ static char
 matrices, natural bands that stay, and orderings that are asked for.\n\n";
 
 #include "spiketest.h"
+#include "viewtext.h"
 
 static const PetscReal tol = PetscDefined(USE_REAL_SINGLE) ? 1e-2 : 1e-10;
 
@@ -337,6 +338,91 @@ static PetscErrorCode TestRanksMany(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Three columns at once by a fused method, and by no solver */
+static PetscErrorCode Columns(KSP ksp, Mat A)
+{
+  Mat                B, X;
+  PC                 pc;
+  VecType            vectype;
+  KSPConvergedReason reason;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(
+    MatCreateDenseFromVecType(PETSC_COMM_WORLD, vectype, n, PETSC_DECIDE, PETSC_DECIDE, 3, PETSC_DECIDE, NULL, &B));
+  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+  for (PetscInt c = 0; c < 3; c++) {
+    Vec v;
+
+    PetscCall(MatDenseGetColumnVecWrite(B, c, &v));
+    PetscCall(SpikeTestSetRandom(v, 70 + c));
+    PetscCall(MatDenseRestoreColumnVecWrite(B, c, &v));
+  }
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(KSPSetType(ksp, KSPBCGSFUSED));
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "three columns: %s", KSPConvergedReasons[reason]));
+  PetscCall(PCMatApply(pc, B, X));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A hidden band whose rows are spread over all ranks: a direct solve drops nothing of it */
+static PetscErrorCode TestRanksShuffled(void)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 1; k <= 5; k += 2) {
+    const Case         c = {258, k, k, 1.0, PETSC_TRUE, PETSC_FALSE};
+    Mat                A;
+    KSP                ksp;
+    PC                 pc;
+    Vec                x, b;
+    PCSpikeInfo        info;
+    KSPConvergedReason reason;
+    PetscReal          residual;
+    char               where[64];
+
+    PetscCall(PetscSNPrintf(where, sizeof(where), "hidden on all ranks, %d", (int)k));
+    PetscCall(CaseMat(PETSC_COMM_WORLD, &c, 31, &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(SpikeTestSetRandom(b, 8));
+    for (PetscInt direct = 0; direct < 2; direct++) { /* once with a setup for something else before */
+      PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+      PetscCall(KSPSetOperators(ksp, A, A));
+      PetscCall(KSPSetType(ksp, KSPPREONLY));
+      PetscCall(KSPGetPC(ksp, &pc));
+      PetscCall(PCSetType(pc, PCSPIKE));
+      PetscCall(KSPSetFromOptions(ksp));
+      if (!direct) {
+        PetscCall(KSPSetType(ksp, KSPGMRES));
+        PetscCall(KSPSolve(ksp, b, x));
+        PetscCall(KSPSetType(ksp, KSPPREONLY));
+      }
+      for (PetscInt turn = 0; turn < 2; turn++) {
+        PetscCall(KSPSolve(ksp, b, x));
+        PetscCall(KSPGetConvergedReason(ksp, &reason));
+        PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: %s", where, KSPConvergedReasons[reason]));
+        PetscCall(SpikeTestResidual(A, b, x, &residual));
+        PetscCall(SpikeTestSmall(residual, tol, "residual of a direct solve", where));
+        PetscCall(PCSpikeGetInfo(pc, &info));
+        PetscCall(
+          SpikeTestCheck((PetscBool)(info.dropped == 0.0), "%s: a direct solve drops %g", where, (double)info.dropped));
+        PetscCall(MatScale(A, 2.0));
+      }
+      PetscCall(KSPDestroy(&ksp));
+    }
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Each rank orders its rows where that loses nothing, or little; a direct solve loses nothing that it need not */
 static PetscErrorCode TestRanks(void)
 {
@@ -382,9 +468,16 @@ static PetscErrorCode TestRanks(void)
       PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 1 && info.refills == turn), "%s: %d setups from scratch",
                                names[kind], (int)info.rebuilds));
     }
-    /* with the same PC, but far couplings: no ordering that is known holds them, and the failure says so */
-    PetscCall(KSPSetType(ksp, KSPPREONLY));
-    if (kind != RANKS_FAR) {
+    /* many applications are no direct solve: what would have to be gathered for it is dropped as before */
+    if (kind == RANKS_FAR) {
+      PetscCall(Columns(ksp, A));
+      PetscCall(PCSpikeGetInfo(pc, &info));
+      PetscCall(SpikeTestCheck((PetscBool)(info.dropped > 0.0 && info.rebuilds == 1),
+                               "%s: %d setups from scratch for columns, dropped %g", names[kind], (int)info.rebuilds,
+                               (double)info.dropped));
+    }
+    PetscCall(KSPSetType(ksp, KSPPREONLY)); /* with the same PC */
+    {
       PetscReal residual;
 
       PetscCall(KSPSolve(ksp, b, x));
@@ -394,14 +487,24 @@ static PetscErrorCode TestRanks(void)
       PetscCall(SpikeTestCheck((PetscBool)(info.dropped == 0.0), "%s: a direct solve drops %g", names[kind],
                                (double)info.dropped));
       PetscCall(SpikeTestColumns(pc, 4, tol, names[kind]));
-    } else {
+    }
+    if (kind == RANKS_FAR) { /* where an ordering is asked for, it stays, and the failure says what it costs */
       KSPConvergedReason reason;
+      char               text[8192] = "", *at;
+      PetscMPIInt        rank;
 
+      PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
       PetscCall(PCSpikeSetMaxRefinements(pc, 1));
       PetscCall(KSPSolve(ksp, b, x));
       PetscCall(KSPGetConvergedReason(ksp, &reason));
       PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "%s: a direct solve ends with %s",
                                names[kind], KSPConvergedReasons[reason]));
+      PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+      PetscCall(ViewText(pc, sizeof(text), text));
+      PetscCall(PetscStrstr(text, "couplings between ranks are outside the band", &at));
+      PetscCall(SpikeTestCheck((PetscBool)(rank || at), "%s: the failure does not say why", names[kind]));
+      PetscCall(PCFactorSetMatOrderingType(pc, "auto"));
+      PetscCall(PCSpikeSetMaxRefinements(pc, PETSC_DECIDE));
     }
     PetscCall(KSPSetType(ksp, KSPGMRES));
     PetscCall(SpikeTestSolve(ksp, b, x, names[kind]));
@@ -424,6 +527,7 @@ int main(int argc, char **argv)
   PetscCall(TestAsked());
   PetscCall(TestRanks());
   PetscCall(TestRanksMany());
+  PetscCall(TestRanksShuffled());
   PetscCall(SpikeTestEnd("spike_ordering"));
   PetscCall(PetscFinalize());
   return 0;

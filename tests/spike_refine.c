@@ -399,10 +399,12 @@ static PetscErrorCode TestMatrix(void)
   PetscCall(SpikeTestCheck((PetscBool)(info.solves == before), "factors of other values are checked"));
   PetscCall(KSPSetReusePreconditioner(ksp, PETSC_FALSE));
   PetscCall(CheckSolve(ksp, PETSC_FALSE, b, x, 0, 2, "new values"));
+  PetscCall(KSPSetType(ksp, KSPNONE)); /* the same method */
+  PetscCall(CheckSolve(ksp, PETSC_FALSE, b, x, 0, 2, "KSPNONE"));
   PetscCall(PetscObjectSetTabLevel((PetscObject)ksp, 1)); /* as an inner solver has it */
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.solves == 1), "checked inside of another solver"));
+  PetscCall(SpikeTestCheck((PetscBool)(info.solves == 2), "checked inside of another solver"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&P));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] = "PCSPIKE under SNES and TS, whose matrices change from solve to solve, beside the same with PCLU "
-                     "on each rank.\n\n";
+                     "on each rank, and as a direct solver.\n\n";
 
 #include <petscdmda.h>
 #include <petscts.h>
@@ -296,6 +296,228 @@ static PetscErrorCode TestTS(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* F(u) = A u - b for SNES, and u_t + A u for TS, beside them A itself and what J has to be */
+typedef struct {
+  Mat A;
+  Vec b;
+} Linear;
+
+static PetscErrorCode LinearFunction(SNES snes, Vec u, Vec f, void *ctx)
+{
+  const Linear *of = (const Linear *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(MatMult(of->A, u, f));
+  PetscCall(VecAXPY(f, -1.0, of->b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LinearJacobian(SNES snes, Vec u, Mat J, Mat P, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LinearIFunction(TS ts, PetscReal t, Vec u, Vec udot, Vec f, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMult(((const Linear *)ctx)->A, u, f));
+  PetscCall(VecAXPY(f, 1.0, udot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LinearIJacobian(TS ts, PetscReal t, Vec u, Vec udot, PetscReal shift, Mat J, Mat P, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCopy(((const Linear *)ctx)->A, P, SAME_NONZERO_PATTERN));
+  PetscCall(MatShift(P, shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||b - A x|| / (||A|| ||x|| + ||b||), large where x is not finite */
+static PetscErrorCode BackwardError(Mat A, Vec b, Vec x, PetscReal *eta)
+{
+  Vec       r;
+  PetscReal anorm, bnorm, xnorm, rnorm;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(VecNorm(x, NORM_2, &xnorm));
+  PetscCall(VecNorm(r, NORM_2, &rnorm));
+  *eta = PetscIsInfOrNanReal(rnorm) ? PETSC_MAX_REAL : rnorm / (anorm * xnorm + bnorm);
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A band whose diagonal is so many times the sum of its rows; 0: none at all, where half of the pivots are small */
+static PetscErrorCode LinearMatrix(PetscReal dominance, Mat *A)
+{
+  const SpikeTestBand band = {400, 3, 4, dominance > 0.0 ? dominance : 1.0, SPIKE_TEST_RANDOM, 3};
+  PetscInt            start, end;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, A));
+  PetscCall(MatGetOwnershipRange(*A, &start, &end));
+  for (PetscInt i = start; i < end && dominance == 0.0; i++) PetscCall(MatSetValue(*A, i, i, 0.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  One solve of A u = b by KSPPREONLY, of a SNES or of one implicit step of a TS, is a direct one: within the tolerance
+  of refinement, or it has failed
+*/
+static PetscErrorCode CheckDirect(const Linear *of, const char type[], const char options[], PetscBool solves,
+                                  const char where[])
+{
+  const PetscReal tol = PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-12;
+  const PetscBool ts  = (PetscBool)!strcmp(type, "ts");
+  SNES            snes;
+  TS              step = NULL;
+  KSP             ksp;
+  PC              pc;
+  Mat             J = of->A;
+  Vec             u, r;
+  PetscInt        its;
+  PetscReal       eta;
+  PetscBool       converged;
+  PCSpikeInfo     info;
+  char            text[512], prefix[32];
+  static int      count = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "direct%d_", count++));
+  PetscCall(PetscSNPrintf(text, sizeof(text),
+                          "-prefix_push %s -ksp_type preonly -pc_type spike "
+                          "-pc_spike_local_partitions 5 %s -prefix_pop",
+                          prefix, options));
+  PetscCall(PetscOptionsInsertString(NULL, text));
+  PetscCall(VecDuplicate(of->b, &u));
+  if (ts) {
+    PetscCall(VecCopy(of->b, u));
+    PetscCall(MatDuplicate(of->A, MAT_COPY_VALUES, &J));
+    PetscCall(TSCreate(PETSC_COMM_WORLD, &step));
+    PetscCall(TSSetOptionsPrefix(step, prefix));
+    PetscCall(TSSetProblemType(step, TS_LINEAR));
+    PetscCall(TSSetType(step, TSBEULER));
+    PetscCall(TSSetIFunction(step, NULL, LinearIFunction, (void *)of));
+    PetscCall(TSSetIJacobian(step, J, J, LinearIJacobian, (void *)of));
+    PetscCall(TSSetTimeStep(step, 1.0));
+    PetscCall(TSSetMaxSteps(step, 1));
+    PetscCall(TSSetErrorIfStepFails(step, PETSC_FALSE));
+    PetscCall(TSGetSNES(step, &snes));
+    PetscCall(TSSetFromOptions(step));
+  } else {
+    PetscCall(VecSet(u, 0.0));
+    PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
+    PetscCall(SNESSetOptionsPrefix(snes, prefix));
+    PetscCall(SNESSetType(snes, type));
+    PetscCall(SNESSetFunction(snes, NULL, LinearFunction, (void *)of));
+    PetscCall(SNESSetJacobian(snes, J, J, LinearJacobian, NULL));
+    PetscCall(SNESSetFromOptions(snes));
+  }
+  PetscCall(SNESGetKSP(snes, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (ts) {
+    TSConvergedReason reason;
+
+    PetscCall(TSSolve(step, u));
+    PetscCall(TSGetConvergedReason(step, &reason));
+    PetscCall(TSGetSNESIterations(step, &its));
+    converged = (PetscBool)(reason > 0);
+    PetscCall(VecDuplicate(u, &r)); /* J = 1 + A, J u = b is solved as J (b - u) = A b */
+    PetscCall(MatMult(of->A, of->b, r));
+    PetscCall(VecAYPX(u, -1.0, of->b));
+    if (converged) PetscCall(BackwardError(J, r, u, &eta));
+    PetscCall(VecDestroy(&r));
+  } else {
+    SNESConvergedReason reason;
+
+    PetscCall(SNESSolve(snes, NULL, u));
+    PetscCall(SNESGetConvergedReason(snes, &reason));
+    PetscCall(SNESGetIterationNumber(snes, &its));
+    converged = (PetscBool)(reason > 0);
+    if (converged) PetscCall(BackwardError(J, of->b, u, &eta));
+  }
+  PetscCall(SpikeTestCheck((PetscBool)(converged == solves), "%s, %s: %s", type, where,
+                           converged ? "converged" : "has failed"));
+  if (converged) PetscCall(SpikeTestSmall(eta, tol, type, where));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  if (converged)
+    PetscCall(SpikeTestCheck((PetscBool)(info.solves >= 1 && !info.unsolved), "%s, %s: %" PetscInt_FMT " checked", type,
+                             where, info.solves));
+  if (converged)
+    PetscCall(SpikeTestCheck((PetscBool)(its == 1), "%s, %s: %" PetscInt_FMT " iterations", type, where, its));
+  if (ts) PetscCall(MatDestroy(&J));
+  if (ts) PetscCall(TSDestroy(&step));
+  else PetscCall(SNESDestroy(&snes));
+  PetscCall(VecDestroy(&u));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPPREONLY of a SNES or a TS is checked and refined; inside of a preconditioner of theirs it is not */
+static PetscErrorCode TestDirect(void)
+{
+  const char *types[] = {SNESKSPONLY, SNESNEWTONLS, "ts"};
+  Linear      dominant, weak, hollow;
+  SNES        snes;
+  KSP         ksp;
+  PC          pc;
+  Vec         u;
+  PCSpikeInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(LinearMatrix(1.2, &dominant.A));
+  PetscCall(LinearMatrix(0.3, &weak.A));
+  PetscCall(LinearMatrix(0.0, &hollow.A));
+  PetscCall(MatCreateVecs(dominant.A, &u, &dominant.b));
+  PetscCall(SpikeTestSetRandom(dominant.b, 9));
+  weak.b = hollow.b = dominant.b;
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+    PetscCall(CheckDirect(&dominant, types[t], "", PETSC_TRUE, "dominant"));
+    PetscCall(CheckDirect(&dominant, types[t], "-pc_spike_type truncated", PETSC_TRUE, "truncated"));
+    PetscCall(CheckDirect(&dominant, types[t], "-pc_spike_precision bf16", PETSC_TRUE, "bf16"));
+    PetscCall(CheckDirect(&weak, types[t], "", PETSC_TRUE, "not dominant"));
+    PetscCall(CheckDirect(&weak, types[t], "-pc_spike_type truncated", PETSC_FALSE, "not dominant, truncated"));
+    if (t < 2) { /* J of a TS has a diagonal */
+      PetscCall(CheckDirect(&hollow, types[t], "-pc_spike_matching_type none -pc_spike_max_refinements 0", PETSC_FALSE,
+                            "boosted, without a check"));
+      PetscCall(CheckDirect(&hollow, types[t], "-pc_spike_matching_type none -pc_spike_max_refinements 30", PETSC_TRUE,
+                            "boosted"));
+    }
+  }
+  PetscCall(PetscOptionsInsertString(NULL, "-inside_ksp_type fgmres -inside_ksp_rtol 1e-6 -inside_pc_type ksp "
+                                           "-inside_ksp_ksp_type preonly -inside_ksp_pc_type spike "
+                                           "-inside_ksp_pc_spike_precision bf16"));
+  PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
+  PetscCall(SNESSetOptionsPrefix(snes, "inside_"));
+  PetscCall(SNESSetType(snes, SNESKSPONLY));
+  PetscCall(SNESSetFunction(snes, NULL, LinearFunction, &dominant));
+  PetscCall(SNESSetJacobian(snes, dominant.A, dominant.A, LinearJacobian, NULL));
+  PetscCall(SNESSetFromOptions(snes));
+  PetscCall(VecSet(u, 0.0));
+  PetscCall(SNESSolve(snes, NULL, u));
+  PetscCall(SNESGetKSP(snes, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCKSPGetKSP(pc, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 1 && info.solves == 0),
+                           "PCKSP of a SNES: %" PetscInt_FMT " solves are checked", info.solves));
+  PetscCall(SNESDestroy(&snes));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&dominant.b));
+  PetscCall(MatDestroy(&dominant.A));
+  PetscCall(MatDestroy(&weak.A));
+  PetscCall(MatDestroy(&hollow.A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -303,6 +525,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestSNES());
   PetscCall(TestTS());
+  PetscCall(TestDirect());
   PetscCall(SpikeTestEnd("spike_snests"));
   PetscCall(PetscFinalize());
   return 0;

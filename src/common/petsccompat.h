@@ -9,6 +9,7 @@
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
 #include <petscblaslapack.h>
+#include <petscsnes.h>
 #include <petscspike.h>
 
 #if PETSC_VERSION_MAJOR != 3 || PETSC_VERSION_MINOR < 24 || PETSC_VERSION_MINOR > 26
@@ -126,6 +127,40 @@ static inline PetscBool KSPHasSolveHooks_Spike(KSP ksp)
 #else
   return (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew);
 #endif
+}
+
+/*
+  Whether a SNES made this KSP: its function before each solve, for inexact Newton methods, knows its SNES. A TAO has
+  another one there. In an older PETSc it is the function of the user, who may have set another one, or of PCBDDC
+*/
+static inline PetscErrorCode KSPIsOfSNES_Spike(KSP ksp, PetscBool *is)
+{
+#if PETSC_VERSION_LT(3, 26, 0)
+  static KSPPSolveFn *inexact = NULL;
+#else
+  const char *name;
+#endif
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+#if PETSC_VERSION_LT(3, 26, 0)
+  if (!ksp->presolve) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!inexact) { /* PETSc exports no name of it */
+    SNES snes;
+    KSP  of;
+
+    PetscCall(SNESCreate(PETSC_COMM_SELF, &snes));
+    PetscCall(SNESGetKSP(snes, &of));
+    inexact = of->presolve;
+    PetscCall(SNESDestroy(&snes));
+  }
+  *is = (PetscBool)(ksp->presolve == inexact);
+#else
+  if (!ksp->presolve_ew || !ksp->prectx_ew) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetClassName((PetscObject)ksp->prectx_ew, &name));
+  PetscCall(PetscStrcmp(name, "SNES", is));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*

@@ -148,10 +148,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   A zero pivot is boosted: it alone is replaced by one of the shift amount, and the factorization goes on. The view,
   `PCSpikeInfo` and -info have the number of boosted pivots. Where there are some, the factors are those of another
   matrix, which an iterative method corrects. Where the refinement of `KSPPREONLY` does not, or is switched off, its
-  solve ends with `PC_FACTOR_NUMERIC_ZEROPIVOT`, unless it is part of another solver. That is -pc_spike_shift_type auto,
-  the default, or `PETSC_DECIDE` as shift type; `PCMatApply()` and `PCApply()` give what the factors give.
-  `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` are the same with `KSPPREONLY` too; `MAT_SHIFT_NONE` makes the setup fail
-  at a zero pivot. `PCFactorGetShiftType()` says `MAT_SHIFT_NONZERO` for `auto`.
+  solve ends with `PC_FACTOR_NUMERIC_ZEROPIVOT`, unless it is part of another linear solver. That is
+  -pc_spike_shift_type auto, the default, or `PETSC_DECIDE` as shift type; `PCMatApply()` and `PCApply()` give what the
+  factors give. `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` are the same with `KSPPREONLY` too; `MAT_SHIFT_NONE` makes
+  the setup fail at a zero pivot. `PCFactorGetShiftType()` says `MAT_SHIFT_NONZERO` for `auto`.
 
   A matrix that is known to be hermitian positive definite, by `MAT_SPD`, is factored by Cholesky, in half of the bytes
   and operations, and M is hermitian to rounding: `PCSpikeSetFactorType()`.
@@ -166,7 +166,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   rows, and couplings between ranks that lie outside the band then are dropped as by `PCSpikeSetBandwidth()`; `auto`
   does that where the natural band is cut (`PCSpikeSetMaxBandwidth()`, memory) and loses more, where a rank has fewer
   rows than it is wide, or where it takes twice the work of what is left, with the iterations that the dropped share
-  costs. A direct solve drops nothing that the natural band holds.
+  costs. A direct solve drops none of them, unless a limit cuts the natural band: it is set up again for another band,
+  and where none fits the rows of a rank, rows are gathered on fewer ranks, as by `MATSOLVERSPIKE`.
 
   `MATORDERINGLINES` (-pc_spike_mat_ordering_type lines) finds the lines of line relaxation in the entries of any sparse
   matrix: disjoint paths along the strongest couplings of a rank's rows, whose tridiagonal systems, or block tridiagonal

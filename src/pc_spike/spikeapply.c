@@ -279,7 +279,7 @@ static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat
 {
   PetscFunctionBegin;
   /* KSPMatSolve() by KSPPREONLY comes here without a word before, where spikematsolve.c does not see it */
-  if (!((PC_Spike *)pc->data)->refine.solving) PetscCall(PCSpikeRefineWhole_Private(pc));
+  if (!((PC_Spike *)pc->data)->refine.solving) PetscCall(PCSpikeRefineWhole_Private(pc, PETSC_TRUE));
   if (!((PC_Spike *)pc->data)->refine.armed) PetscCall(PCSpikeRefineRestore_Private(pc, NULL));
   if (((PC_Spike *)pc->data)->gather.A) PetscCall(PCSpikeMatApplyColumns_Private(pc, trans, X, Y));
   else PetscCall(PCFactoredMatApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, trans, X, Y));

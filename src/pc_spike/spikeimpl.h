@@ -182,8 +182,9 @@ typedef struct {
   PetscBool  apart;    /* each rank has ordered its rows: couplings between ranks may lie outside the band */
   PetscBool  drops;    /* and do, or may: a border, which drops nothing, is better */
   PetscInt   uncut[2]; /* half-bandwidths in the order that is taken, before a limit cuts them */
-  PetscBool  traded;   /* `auto` does so though the natural band would hold all */
-  PetscBool  whole;    /* a direct solve has come since: `auto` drops nothing that the natural band holds */
+  PetscBool  traded;   /* `auto` does so though another band would hold all */
+  PetscBool  gathers;  /* and that one takes rows of other ranks */
+  PetscBool  whole;    /* a direct solve has come since: `auto` drops nothing */
   PetscReal  crossing; /* share of sum |a_ij| that was dropped then                                       */
   PetscBool *joined;   /* while independent systems are looked for */
   /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */

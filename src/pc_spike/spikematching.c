@@ -107,9 +107,6 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikeP
   if (!failed && !bad[1] && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeMatchingMay_Private(pc, &may, &always));
   if (always && reuse) *again = failed;
-  /* diagonals are not tried with a matching; for values that fail, or after a trial, the choice may be another one */
-  if (((PC_Spike *)pc->data)->diagonals)
-    may = (PetscBool)(may && reuse && (failed || m->wanted != PETSC_BOOL3_UNKNOWN));
   if (!may && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   if (!reuse && m->error[0] >= 0.0 && m->error[1] >= 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* decided */
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
@@ -528,12 +525,12 @@ static PetscErrorCode PCSpikeGetMatchingRescale_Spike(PC pc, PetscBool *rescale)
   On several ranks each one matches the rows and columns of its own diagonal block: rows stay on their rank.
 
   `PC_SPIKE_MATCHING_AUTO` looks for an entry of the diagonal that is missing or below a thousandth of the largest of
-  its row, where neither ordering, half-bandwidths (`PCSpikeSetBandwidth()`) nor pivoting are set, and
-  keeps the matrix as it is where the band would be more than four times as wide otherwise, or where the band is filled
-  from the diagonals of a `MATDIA`. Where pivots are small nevertheless, that is boosted or zero, it tries the other
-  way, with a matching or without one, once for a pattern, and takes the one whose factors solve A x = A w better, for a
-  random w: that is up to three setups. Later values in the same pattern keep what was chosen, unless their factors fail
-  or are ten times as wrong: then everything is chosen again.
+  its row, where neither ordering, half-bandwidths (`PCSpikeSetBandwidth()`) nor pivoting are set, and keeps the matrix
+  as it is where the band would be more than four times as wide otherwise. A band that is filled from the diagonals of a
+  `MATDIA` is not looked at before. Where pivots are small nevertheless, that is boosted or zero, it tries the other
+  way, of a `MATDIA` by a copy as `MATAIJ`, with a matching or without one, once for a pattern, and takes the one whose
+  factors solve A x = A w better, for a random w: that is up to three setups. Later values in the same pattern keep what
+  was chosen, unless their factors fail or are ten times as wrong: then everything is chosen again.
 
   References:
   Duff and Koster, On algorithms for permuting large entries to the diagonal of a sparse matrix, SIAM J. Matrix Anal.

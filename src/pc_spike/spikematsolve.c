@@ -57,7 +57,7 @@ static PetscErrorCode SpikeWatchBegin_Private(PetscLogEvent e, int unused, Petsc
   (void)o3;
   (void)o4;
   if (!ksp) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, &once));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &once, KSPPREONLY, KSPNONE, ""));
   if (once) PetscCall(PCSpikeSolveBegins_Private(ksp->pc, ksp));
   else PetscCall(PCSpikeUnwatch_Private(ksp->pc));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -15,12 +15,14 @@ static PetscReal SpikeDropCost_Private(PetscReal f)
 /*
   What `auto` takes on several ranks: false for the natural band, else kept becomes that of all entries where each rank
   orders its own rows, or of those in the ranks' own columns: then the share f of sum |a_ij| lies outside. Dropped
-  entries want half of the work; a direct solve drops nothing that another band would hold. *least: the work of a row
+  entries want half of the work. A direct solve drops nothing, unless a limit cuts the natural band: where no band fits
+  the rows of a rank, that is the natural one, for which rows are gathered. *least: the work of a row
 */
 static PetscBool SpikeRanksBetter_Private(PC_Spike *s, PetscInt shortest, const PetscInt all[2], const PetscInt own[2],
                                           PetscReal f, PetscInt kept[2], PetscReal *least)
 {
   const PetscInt *bands[] = {kept, all, own};
+  const PetscBool cut     = PCSpikeCuts_Private(s, kept);
   int             best    = -1;
 
   *least = PETSC_MAX_REAL;
@@ -30,11 +32,12 @@ static PetscBool SpikeRanksBetter_Private(PC_Spike *s, PetscInt shortest, const 
 
     if (PCSpikeCuts_Private(s, bands[c])) continue;
     if (s->type != PC_SPIKE_BLOCK && PetscMax(bands[c][0], bands[c][1]) > shortest) continue;
-    if (drops && (f >= (PetscReal)0.5 || s->refine.direct == PETSC_BOOL3_TRUE || (s->whole && best >= 0))) continue;
+    if (drops && (f >= (PetscReal)0.5 || s->refine.direct == PETSC_BOOL3_TRUE || (s->whole && !cut))) continue;
     if (work < (drops && best >= 0 ? *least / 2 : *least)) {
-      s->traded = (PetscBool)(drops && best >= 0);
-      *least    = work;
-      best      = c;
+      s->traded  = (PetscBool)(drops && !cut);
+      s->gathers = (PetscBool)(s->traded && best < 0);
+      *least     = work;
+      best       = c;
     }
   }
   if (best <= 0) return PETSC_FALSE;

@@ -144,7 +144,8 @@ static PetscErrorCode PCSpikeFail_Private(PC pc, PetscBool forget)
 {
   PC_Spike   *s   = (PC_Spike *)pc->data;
   const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  const char *why = s->boosted ? "zero pivots were boosted"
+  const char *why = s->boosted                           ? "zero pivots were boosted"
+                  : s->info.cut && s->info.dropped > 0.0 ? "the band was cut, and entries are outside of it"
                   : s->apart && s->info.dropped > 0.0
                     ? "each rank has ordered its rows, and couplings between ranks are "
                       "outside the band"
@@ -393,15 +394,16 @@ PetscErrorCode PCSpikeRefineRestore_Private(PC pc, PetscBool *restored)
 }
 
 /*
-  Before what may be a direct solve: where `auto` has dropped couplings between ranks that the natural band holds, a
-  setup that holds them; so are all later ones
+  Before a direct solve, or what may be one (unsure): where `auto` has dropped couplings between ranks, a setup that
+  holds them; so are all later ones. Rows are not gathered for what may be many applications in parallel
 */
-PetscErrorCode PCSpikeRefineWhole_Private(PC pc)
+PetscErrorCode PCSpikeRefineWhole_Private(PC pc, PetscBool unsure)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  if (!s->traded || s->refine.direct != PETSC_BOOL3_UNKNOWN) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->traded || (s->gathers && unsure) || s->refine.direct != PETSC_BOOL3_UNKNOWN)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(pc, "A direct solve drops no couplings between ranks: setting up again\n"));
   s->whole = PETSC_TRUE;
   PetscCall(PCSpikeChanged_Private(pc));
@@ -410,23 +412,41 @@ PetscErrorCode PCSpikeRefineWhole_Private(PC pc)
 }
 
 /*
-  A solve is about to begin, by KSPPREONLY or not, part of another solver (it is printed indented) or not. Boosted
-  pivots without a check, and without a shift type that was set, are refused
+  Whether the results of a solver are looked at by another one, which corrects them: one inside of a preconditioner,
+  or of a method, is printed indented. So is that of a SNES, also of a TS, which takes results as they are: SNESKSPONLY
+  has no second step
+*/
+static PetscErrorCode PCSpikeSolvesInside_Private(KSP ksp, PetscBool *inside)
+{
+  PetscInt  level;
+  PetscBool snes;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetTabLevel((PetscObject)ksp, &level));
+  *inside = (PetscBool)(level != 0);
+  if (!*inside) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPIsOfSNES_Spike(ksp, &snes));
+  *inside = (PetscBool)!snes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A solve is about to begin, by KSPPREONLY or not, inside of another solver or not. Boosted pivots without a check, and
+  without a shift type that was set, are refused
 */
 PetscErrorCode PCSpikeSolveBegins_Private(PC pc, KSP ksp)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
-  PetscBool restored, once, checks, numeric = PETSC_FALSE;
-  PetscInt  inside;
+  PetscBool restored, once, inside = PETSC_FALSE, checks, numeric = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeRefineRestore_Private(pc, &restored));
   if (restored) ksp->reason = KSP_CONVERGED_ITERATING;
-  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, &once));
-  PetscCall(PetscObjectGetTabLevel((PetscObject)ksp, &inside));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &once, KSPPREONLY, KSPNONE, ""));
+  if (once) PetscCall(PCSpikeSolvesInside_Private(ksp, &inside));
   s->refine.armed   = (PetscBool)(once && !inside);
   s->refine.solving = PETSC_TRUE;
-  if (s->refine.armed) PetscCall(PCSpikeRefineWhole_Private(pc));
+  if (s->refine.armed) PetscCall(PCSpikeRefineWhole_Private(pc, PETSC_FALSE));
   if (!s->refine.armed || !s->boosted || s->shifttype != (MatFactorShiftType)PETSC_DECIDE)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeRefineChecks_Private(pc, ksp->transpose_solve, &checks));

@@ -12,7 +12,7 @@ typedef struct {
   PetscBool  estimate; /* of ||I - A M^-1||, when it is asked for                                               */
 
   PetscReal norm;     /* infinity norm of Pmat at its last setup                                               */
-  PetscBool armed;    /* inside of a solve by KSPPREONLY that is no part of another solver                     */
+  PetscBool armed;    /* inside of a solve by KSPPREONLY that is no part of another linear solver              */
   PetscBool solving;  /* inside of KSPSolve(), or of KSPMatSolve() by KSPPREONLY                              */
   PetscBool measured; /* info.inverse_error and info.growth are those of the present factors                   */
   PetscReal residual; /* ||b - A x|| / ||b|| of the last solve, and of the last look                         */
@@ -31,7 +31,7 @@ PETSC_INTERN PetscErrorCode PCSpikeRefineVerify_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineView_Private(PC, const PCSpikeInfo *, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeRefineRestore_Private(PC, PetscBool *restored);
 PETSC_INTERN PetscErrorCode PCSpikeRefineStands_Private(PC, PetscBool *stands);
-PETSC_INTERN PetscErrorCode PCSpikeRefineWhole_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeRefineWhole_Private(PC, PetscBool unsure);
 PETSC_INTERN PetscErrorCode PCSpikeRefineVec_Private(PC, PetscBool trans, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode PCSpikeRefineMat_Private(PC, PetscBool trans, Mat B, Mat X);
 

@@ -40,7 +40,7 @@ static PetscErrorCode PCSpikeGetDirect_Spike(PC pc, PetscBool3 *direct)
   `PCSpikeSetRefinementTolerance()`, steps of iterative refinement x <- x + M^-1 (b - A x) follow, at most
   `PCSpikeSetMaxRefinements()`, and only as long as each takes a tenth of the error at least. `PCSpikeInfo` and the view
   have the number of solves, of steps, and the backward error of the last solve. A check costs a product with the matrix
-  and three norms in one reduction.
+  and three norms in one reduction, and is all that a healthy problem pays.
 
   A small backward error does not mean a small residual: where the solution is large, as of a matrix that is badly
   scaled or ill-conditioned, ||b - A x|| may be above ||b||. Such a solve converges, as that of any direct solver; the
@@ -50,11 +50,15 @@ static PetscErrorCode PCSpikeGetDirect_Spike(PC pc, PetscBool3 *direct)
   the view and -info say why. The next solve is free again. With a shift type that was set
   (`PCFactorSetShiftType()`) boosted pivots are no failure.
 
-  By default these are solves by `KSPPREONLY` that are no part of another solver: an inner solver, also that of a
-  `SNES`, is corrected by the outer one, and `PCApply()` and `PCMatApply()` give what the factors give. `KSPMatSolve()`
-  by `KSPPREONLY` is known by its log event: where PETSc has no logging, or four log handlers run, it
-  gives what the factors give. With `PETSC_BOOL3_TRUE` each application is checked. Zero pivots are
-  then boosted to the square root of the rounding of the factors, the least change that refinement corrects, unless
+  By default these are solves by `KSPPREONLY`, or its alias `KSPNONE`, that are no part of another linear solver. A
+  `KSP` inside of a preconditioner, such as `PCFIELDSPLIT`, `PCMG` or `PCKSP`, is corrected by the Krylov method around
+  it, for which the checks would be so many products more; and `PCApply()` and `PCMatApply()` give what the factors
+  give. The `KSP` that a `SNES` has made, also for a `TS`, is a direct solver as it is with `PCLU`: `SNESKSPONLY`, and
+  so a linear `TS`, take its result as it is. A solve that fails there ends with `SNES_DIVERGED_LINEAR_SOLVE`. Not so
+  for the `KSP` of other objects, such as a `Tao`: `PETSC_BOOL3_TRUE` checks those too. `KSPMatSolve()` by `KSPPREONLY`,
+  of a solver that is no part of anything, is known by its log event: where PETSc has no logging, or four log handlers
+  run, it gives what the factors give. With `PETSC_BOOL3_TRUE` each application is checked. Zero pivots are then boosted
+  to the square root of the rounding of the factors, the least change that refinement corrects, unless
   `PCFactorSetShiftAmount()` was called. A setup whose factors may be inexact (several partitions whose spikes are not
   small, boosted pivots, factors in a lower precision) is tried with random values, and fails where they are not solved.
 

@@ -213,7 +213,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   s->band.maxrhs    = 1;
   s->band.window    = s->window;
   PetscCall(PCSpikeGetDIA_Private(pc, &dia));
-  if (dia && s->matching.type != PC_SPIKE_MATCHING_ALWAYS) {
+  if (dia && s->matching.type != PC_SPIKE_MATCHING_ALWAYS && s->matching.wanted != PETSC_BOOL3_TRUE) {
     s->band.k = SpikeKernelsFind(dia->k->memtype);
     PetscCall(PCSpikeDIAChooseBand_Private(pc, dia, &s->diagonals));
     if (s->diagonals) PetscCall(PCSpikeCholeskyChoose_Private(pc));
