@@ -632,7 +632,7 @@ PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, c
   *again = PETSC_FALSE;
   if (!d->T) PetscFunctionReturn(PETSC_SUCCESS);
   d->nboost = 0;
-  d->bad = d->boosts = PETSC_FALSE;
+  d->bad = d->boosts = d->ready = PETSC_FALSE;
   PetscCall(PCSpikeBorderBad_Private(pc, partition, reduced, &bad, &overflow));
   if (bad >= 0) { /* an overflow stays one */
     if (!d->settled && !overflow) PetscCall(PCSpikeBorderAdd_Private(pc, bad, again));

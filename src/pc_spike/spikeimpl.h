@@ -106,7 +106,7 @@ typedef struct {
 typedef enum {
   SPIKE_WAY_GIVEN,    /* as options and pattern say             */
   SPIKE_WAY_PIVOTING, /* with row exchanges, beside a border too */
-  SPIKE_WAY_WHOLE,    /* with row exchanges and without a border */
+  SPIKE_WAY_WHOLE,    /* with row exchanges and without a border; where that is cheap in one partition, on one rank */
   SPIKE_WAYS
 } SpikeWay;
 
@@ -115,6 +115,8 @@ typedef struct {
   PetscReal error[SPIKE_WAYS]; /* of factors, -1: not known                                                  */
   PetscBool decided;           /* the best way of this pattern                                               */
   PetscBool again;             /* the setup that is about to begin is for another way                        */
+  PetscBool cheap;             /* the natural band is, in one partition                                      */
+  PetscBool gathers;           /* the setup that is about to begin is for this way, with rows on other ranks  */
   PetscBool suspect;           /* growth, border or pivots of this setup ask for a trial                     */
   PetscBool poor;              /* no way was good                                                            */
   PetscBool boosted, overflow; /* pivots of the band on any rank; one was not finite                         */
@@ -261,6 +263,12 @@ static inline PetscInt PCSpikeLocalRows_Private(const PC_Spike *s)
 static inline PetscBool PCSpikeExchanges_Private(const PC_Spike *s)
 {
   return (PetscBool)(s->pivoting || s->trial.way != SPIKE_WAY_GIVEN);
+}
+
+/* Whether a trial wants one partition on one rank */
+static inline PetscBool PCSpikeTrialAlone_Private(const PC_Spike *s)
+{
+  return (PetscBool)(s->trial.way == SPIKE_WAY_WHOLE && s->trial.cheap);
 }
 
 /* Bad pivots of a band with a border are asked for, so that their rows can join it; later ones are boosted */

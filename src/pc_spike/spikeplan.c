@@ -37,7 +37,8 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   PetscCall(PCSpikeBatchFind_Private(pc, (PetscBool)(owners <= 1), nparts, parts, dia));
   np = s->local_partitions;
   if (s->batch.found) np = 1;
-  else if (np == PETSC_DECIDE && (s->lone.wanted || (s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc))))
+  else if (np == PETSC_DECIDE && (s->lone.wanted || PCSpikeTrialAlone_Private(s) ||
+                                  (s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc))))
     np = 1;
   else if (np == PETSC_DECIDE) {
     open = PETSC_TRUE;
@@ -60,8 +61,8 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   b->coupled = (PetscBool)(couples && (owners > 1 || np > 1));
   for (PetscMPIInt r = 0; r < size; r++)
     if (range[r + 1] > range[r] && range[r + 1] - range[r] < K) few = PETSC_TRUE;
-  if (few && s->ex.across) {
-    PetscCall(PCSpikeGatherAsk_Private(pc, K + (s->border.T ? s->border.m : 0)));
+  if ((few || PCSpikeTrialAlone_Private(s)) && s->ex.across) {
+    PetscCall(PCSpikeGatherAsk_Private(pc, few ? K + (s->border.T ? s->border.m : 0) : pc->pmat->rmap->N));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!b->n) { /* nothing to do and nobody to talk to */

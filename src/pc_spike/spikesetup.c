@@ -324,7 +324,8 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits, Pe
   for (;;) {
     PetscCall(PCSpikeChoose_Private(pc, A));
     *again = s->gather.again;
-    *fits  = (PetscBool) !*again;
+    if (*again) s->trial.gathers = (PetscBool)(s->trial.way != SPIKE_WAY_GIVEN);
+    *fits = (PetscBool) !*again;
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeFits_Private(pc, &needed, &memory, fits));
     if (*fits) break;
@@ -466,10 +467,11 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
-  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again && !s->trial.again) PCSpikeForget_Private(s);
+  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again && !s->trial.again && !s->trial.gathers)
+    PCSpikeForget_Private(s);
   s->matching.trying = s->matching.again;
   same               = (PetscBool)(s->matching.again || s->trial.again);
-  s->matching.again = s->border.again = s->lone.again = s->trial.again = PETSC_FALSE;
+  s->matching.again = s->border.again = s->lone.again = s->trial.again = s->trial.gathers = PETSC_FALSE;
   if (!*reuse) {
     if (same && s->aij) { /* of the same values */
       PetscCall(PCSpikeRestart_Private(pc));

@@ -7,13 +7,16 @@
   is ill-conditioned where its border is what makes the matrix regular, or by the dense system of the border. A setup
   that gives reason for doubt is tried on two right-hand sides, and where it fails the next way is taken:
 
-      as it is,    with row exchanges,    with row exchanges and without a border, where that is affordable
+      as it is
+      with row exchanges
+      with row exchanges and without a border, where that is affordable; where it is cheap on one rank, in one partition
 
   Each is tried once for a pattern, and if none is good the least wrong one is taken. Reasons for doubt are
 
-      growth           max |u_ij| / ||A|| above SPIKE_TRIAL_GROWTH. It is looked for where rows are not dominant, on a
-                       device in setups from scratch alone, by what the sampled rows say; systems that have no U of a
-                       common form, and are not dominant, are tried on the host
+      growth           max |u_ij| / ||A|| above SPIKE_TRIAL_GROWTH, where rows are not dominant. On a device it is
+                       looked
+                       for in setups from scratch alone, by what the sampled rows say; systems that have no U of a
+                       common form are tried in such setups on the host
       border           ||Q_j|| / ||F_j|| ||A|| times the largest element of the inverse of S, scaled, above
                        SPIKE_TRIAL_BORDER: the rounding of the band's solves is amplified by it
       pivots           boosted ones, of the band or of S, and those that are not finite
@@ -28,9 +31,9 @@
   Else I - A M^-1 may be as large as the square root of the rounding unit, and the backward error SPIKE_TRIAL_BACKWARD
   units: what is wrong with the factors is rounding that is amplified, different in each application, which a Krylov
   method does not see. KSPGMRES then ends with a residual that is not that of its solution, and right-hand sides that
-  are worse than those of the trial have larger errors. With several partitions, which lose digits at their interfaces
-  whatever rows are exchanged, I - A M^-1 may be SPIKE_TRIAL_COUPLED. Factors that are not the matrix's by intent, as
-  with boosted pivots, are bad where they are of no use
+  are worse than those of the trial have larger errors. With several partitions and no border I - A M^-1 may be
+  SPIKE_TRIAL_COUPLED: partitions lose digits at their interfaces whatever rows are exchanged. Factors that are not the
+  matrix's by intent, and those with boosted pivots and no border, are bad where they are of no use
 */
 #define SPIKE_TRIAL_ROUNDING 1e2
 #define SPIKE_TRIAL_BACKWARD 1e5
@@ -63,16 +66,17 @@ static PetscErrorCode PCSpikeTrialDoubt_Private(PC pc, PetscBool reuse, const Sp
 
   PetscFunctionBegin;
   *doubt = (PetscBool)(s->trial.boosted || s->trial.overflow || s->trial.way != SPIKE_WAY_GIVEN);
-  if (d->T && d->ready && (d->bad || d->boosts || !(d->amplified <= SPIKE_TRIAL_BORDER))) {
+  if (d->T && !d->ready) *doubt = PETSC_TRUE; /* the band has failed */
+  else if (d->T && (d->bad || d->boosts || !(d->amplified <= SPIKE_TRIAL_BORDER))) {
     PetscCall(PetscInfo(pc, "The solve with the border amplifies errors by %g\n", (double)d->amplified));
     *doubt = PETSC_TRUE;
   }
-  if (*doubt || SpikeBandExchanges(&s->band) || s->band.cholesky) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*doubt || s->band.pivoting || s->band.cholesky) PetscFunctionReturn(PETSC_SUCCESS);
   if (st->weak == 0 || (st->weak < 0 && (reuse || s->expected < 0.0))) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*s->band.k->begin)(&s->band));
   PetscCall((*s->band.k->growth)(&s->band, &growth));
   PetscCall((*s->band.k->end)(&s->band));
-  if (growth < 0.0 && host) growth = PETSC_MAX_REAL;
+  if (growth < 0.0 && s->band.n && host && !reuse) growth = PETSC_MAX_REAL;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &growth, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   *doubt = (PetscBool)(growth > SPIKE_TRIAL_GROWTH * st->norm);
   if (*doubt && growth < PETSC_MAX_REAL)
@@ -86,32 +90,50 @@ static PetscErrorCode PCSpikeTrialTry_Private(PC pc, PetscReal *error, PetscBool
   PC_Spike       *s       = (PC_Spike *)pc->data;
   const PetscReal epsilon = PETSC_MACHINE_EPSILON, root = PETSC_SQRT_MACHINE_EPSILON;
   PetscReal       backward;
-  PetscBool       exact, single = (PetscBool)!s->band.coupled;
+  PetscBool       exact, alone = (PetscBool)(s->border.T || !s->band.coupled);
 
   PetscFunctionBegin;
   PetscCall(PCSpikeError_Private(pc, error, &backward));
-  exact = (PetscBool)(s->info.dropped == 0.0 && !s->trial.boosted && !(s->border.T && s->border.boosts) &&
-                      s->type != PC_SPIKE_TRUNCATED);
+  exact = (PetscBool)(s->info.dropped == 0.0 && (s->border.T || !s->trial.boosted) && s->type != PC_SPIKE_TRUNCATED);
   PetscCall(PCFactoredAgree_Private(pc, &exact));
-  PetscCall(PCFactoredAgree_Private(pc, &single));
+  PetscCall(PCFactoredAgree_Private(pc, &alone));
   if (!exact) *good = (PetscBool)(*error <= SPIKE_TRIAL_USELESS);
   else if (backward <= SPIKE_TRIAL_ROUNDING * epsilon) *good = PETSC_TRUE;
-  else if (single) *good = (PetscBool)(*error <= root && backward <= SPIKE_TRIAL_BACKWARD * epsilon);
+  else if (alone) *good = (PetscBool)(*error <= root && backward <= SPIKE_TRIAL_BACKWARD * epsilon);
   else *good = (PetscBool)(*error <= PetscMax(SPIKE_TRIAL_COUPLED, root));
   PetscCall(PetscInfo(pc, "A trial of the factors: wrong by %g, backward error %g%s\n", (double)*error,
                       (double)backward, *good ? "" : ": bad"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The way after this one that is open, SPIKE_WAYS: none is */
-static SpikeWay PCSpikeTrialNext_Private(const PC_Spike *s)
+/*
+  The way after this one that is open, SPIKE_WAYS: none is. The band without a border is affordable beside what there
+  is, or cheap, and then it need not be in several partitions, unless their number is given
+*/
+static PetscErrorCode PCSpikeTrialNext_Private(PC pc, SpikeWay *next)
 {
-  const PCSpikeTrial *t = &s->trial;
+  PC_Spike       *s    = (PC_Spike *)pc->data;
+  PCSpikeTrial   *t    = &s->trial;
+  const PetscReal work = SpikeBorderCost_Private(pc->pmat->rmap->N, s->info.natural_kl, s->info.natural_ku, 0, 0);
+  PetscBool       flags[2];
 
-  if (t->way == SPIKE_WAY_GIVEN && !s->pivoting && t->error[SPIKE_WAY_PIVOTING] < 0.0) return SPIKE_WAY_PIVOTING;
-  if (t->way != SPIKE_WAY_WHOLE && s->border.T && s->border.affordable && t->error[SPIKE_WAY_WHOLE] < 0.0)
-    return SPIKE_WAY_WHOLE;
-  return SPIKE_WAYS;
+  PetscFunctionBegin;
+  *next = SPIKE_WAYS;
+  if (t->way == SPIKE_WAY_GIVEN && !s->pivoting && t->error[SPIKE_WAY_PIVOTING] < 0.0) *next = SPIKE_WAY_PIVOTING;
+  else if (t->way != SPIKE_WAY_WHOLE && t->error[SPIKE_WAY_WHOLE] < 0.0) {
+    flags[0] = (PetscBool)(s->givenkl != PETSC_DECIDE || !(work < SPIKE_BORDER_CHEAP));
+    flags[1] = (PetscBool)(s->ex.across || (s->local_partitions == PETSC_DECIDE && s->band.coupled));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flags, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+    t->cheap = (PetscBool)!flags[0];
+    if (s->border.T ? s->border.affordable || t->cheap : t->cheap && flags[1]) *next = SPIKE_WAY_WHOLE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows that were gathered for this way go back to their ranks */
+static void PCSpikeTrialLeave_Private(PC_Spike *s)
+{
+  s->gather.leaves = (PetscBool)(s->trial.way == SPIKE_WAY_WHOLE && s->gather.least > 0);
 }
 
 static PetscErrorCode PCSpikeTrialTake_Private(PC pc, SpikeWay way)
@@ -122,12 +144,14 @@ static PetscErrorCode PCSpikeTrialTake_Private(PC pc, SpikeWay way)
   PCSpikeMatchingForget_Private(s);
   PCSpikeLoneForget_Private(s);
   PCSpikeBorderForget_Private(s);
+  PCSpikeTrialLeave_Private(s);
   s->trial.way   = way;
   s->trial.again = PETSC_TRUE;
   PetscCall(PetscInfo(pc, "Setting up %s\n",
                       way == SPIKE_WAY_GIVEN      ? "as before"
                       : way == SPIKE_WAY_PIVOTING ? "with row exchanges"
-                                                  : "with row exchanges, without a border"));
+                                                  : "with row exchanges, without a border, and in one partition where "
+                                                    "that is cheap"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,11 +163,11 @@ static PetscErrorCode PCSpikeTrialGoOn_Private(PC pc, PetscReal error, PetscBool
 
   PetscFunctionBegin;
   t->error[t->way] = error;
-  next             = PCSpikeTrialNext_Private((const PC_Spike *)pc->data);
-  *again           = (PetscBool)(next != SPIKE_WAYS);
+  PetscCall(PCSpikeTrialNext_Private(pc, &next));
+  *again = (PetscBool)(next != SPIKE_WAYS);
   if (!*again) {
     for (int w = 0; w < SPIKE_WAYS; w++)
-      if (t->error[w] >= 0.0 && t->error[w] < t->error[best]) best = (SpikeWay)w;
+      if (t->error[w] >= 0.0 && t->error[w] < 0.1 * t->error[best]) best = (SpikeWay)w; /* each costs more */
     t->decided = PETSC_TRUE;
     *again     = (PetscBool)(best != t->way);
     next       = best;
@@ -190,18 +214,19 @@ PetscErrorCode PCSpikeTrialAfter_Private(PC pc, PetscBool reuse, const SpikeFill
   if (!PCSpikeTrialMay_Private(s)) PetscFunctionReturn(PETSC_SUCCESS);
   if (reuse && t->way != SPIKE_WAY_GIVEN && st->weak == 0) {
     PetscCall(PetscInfo(pc, "Rows are dominant, and need no exchanges: choosing again\n"));
+    PCSpikeTrialLeave_Private(s);
     *again = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCSpikeTrialDoubt_Private(pc, reuse, st, &t->suspect));
   if (!t->suspect) PetscFunctionReturn(PETSC_SUCCESS);
-  failed[0] = (PetscBool)(partition->badrow >= 0 || (s->border.T && s->border.bad));
+  failed[0] = (PetscBool)(partition->badrow >= 0 || (s->border.T && (s->border.bad || !s->border.ready)));
   failed[1] = PETSC_FALSE;
   if (s->border.T && s->border.bad && !(s->border.badvalue <= s->zeropivot)) t->overflow = PETSC_TRUE;
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
   PetscCallMPI(MPIU_Allreduce(&failed[0], &failed[1], 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
-  /* a zero pivot that is not to be boosted is a failure that was asked for */
-  if (failed[1] && !t->overflow && t->way == SPIKE_WAY_GIVEN) PetscFunctionReturn(PETSC_SUCCESS);
+  /* a zero pivot that is not to be boosted is a failure that was asked for, but of a band that a border has left */
+  if (failed[1] && !t->overflow && t->way == SPIKE_WAY_GIVEN && !s->border.T) PetscFunctionReturn(PETSC_SUCCESS);
   error = PETSC_MAX_REAL;
   good  = PETSC_FALSE;
   if (!failed[1] && !has) PetscFunctionReturn(PETSC_SUCCESS);
@@ -212,7 +237,10 @@ PetscErrorCode PCSpikeTrialAfter_Private(PC pc, PetscBool reuse, const SpikeFill
     t->decided       = PETSC_TRUE;
   } else if (reuse) {
     *again = (PetscBool) !(error <= 10 * t->error[t->way]);
-    if (*again) PetscCall(PetscInfo(pc, "The way that was chosen for other values does not suit these\n"));
+    if (*again) {
+      PetscCall(PetscInfo(pc, "The way that was chosen for other values does not suit these\n"));
+      PCSpikeTrialLeave_Private(s);
+    }
   } else if (!t->decided) PetscCall(PCSpikeTrialGoOn_Private(pc, error, again));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
