@@ -510,7 +510,7 @@ int main(int argc, char **argv)
     PetscCall(TestRandom(random));
     for (PetscInt kind = 0; kind < 4; kind++) PetscCall(TestSingular(kind));
     PetscCall(TestFailure(47));
-    PetscCall(TestFailure(400));
+    PetscCall(TestFailure(1000));
     PetscCall(TestMatched());
     PetscCall(TestPeriodicMost(32));
     PetscCall(TestPeriodicMost(64));

@@ -85,6 +85,12 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   the matrix. Where partitions are singular, though systems with the matrix have solutions, and factors are of no use
   therefore, one partition a rank is tried, unless their number is given; -info says so.
 
+  Without row exchanges factors may grow, and a band may be worse conditioned than the matrix where a border makes that
+  regular. Where growth, a border or pivots give reason for doubt, a setup is tried on two right-hand sides; factors
+  that fail are made with row exchanges, then without a border too, where that is affordable, and the least wrong ones
+  are taken; -info and the view say so. Matrices with dominant rows are not tried. Later values of the pattern begin
+  with what was taken, and with dominant rows without exchanges.
+
   -ksp_type preonly makes it a direct solver, where the band holds the whole matrix: each solve is checked by its
   backward error, and refined; where that does not help, the solve fails (`PCSpikeSetDirect()`). `MATSOLVERSPIKE` is the
   same for `PCLU` and `PCCHOLESKY`.

@@ -207,7 +207,7 @@ PetscErrorCode PCSpikeFitBand_Private(PC pc, PetscInt within[2], PetscInt kept[2
     kept[0] = within[0];
     kept[1] = within[1];
   }
-  if (s->pivoting && kept[0] <= 1 && kept[1] <= 1 && kept[0] + kept[1] > 0) kept[0] = kept[1] = 1;
+  if (PCSpikeExchanges_Private(s) && kept[0] <= 1 && kept[1] <= 1 && kept[0] + kept[1] > 0) kept[0] = kept[1] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

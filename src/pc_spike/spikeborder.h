@@ -10,6 +10,7 @@
 #define SPIKE_BORDER_MOST   64 /* rows and columns of a border */
 #define SPIKE_BORDER_ADDED  4  /* rows that are added to one because the band without them is singular */
 #define SPIKE_BORDER_DEARER 100
+#define SPIKE_BORDER_CHEAP  1e9 /* work that is affordable whatever it is compared with */
 
 /*
   With the border last A = [B F; E G] and S = G - E Q, Q = B^-1 F:
@@ -33,7 +34,7 @@ typedef struct {
   PetscBool settled;
   PetscBool again;      /* the setup that is about to begin is for that                                     */
   PetscBool refused;    /* this pattern has none, because what it left was singular                         */
-  PetscBool affordable; /* the band without a border would be no more than SPIKE_BORDER_DEARER times as dear */
+  PetscBool affordable; /* the band without a border would be cheap, or at most SPIKE_BORDER_DEARER times as dear */
 
   Mat          T;              /* of the type of the matrix; NULL: no border */
   PetscInt     n;              /* rows of the matrix on this rank: those of T, or all are in the border */
@@ -49,6 +50,8 @@ typedef struct {
   PetscReal    norm;           /* infinity norm of the matrix */
   PetscInt     badrow;         /* the first row with an entry that is not finite, in border or band; -1 */
   PetscInt     nboost;         /* pivots of S */
+  PetscBool    boosts;         /* some of them were boosted, on any rank */
+  PetscReal    amplified;      /* by how much errors of the band's solves are, see spiketrial.c */
   PetscBool    bad;            /* S has a pivot that is zero, or not finite */
   PetscBool    ready;          /* there are Q and S^-1: not where the band has failed, on all ranks */
   PetscReal    badvalue;

@@ -134,6 +134,12 @@ static PetscErrorCode PCSpikeBorderCostNow_Private(PC pc, PetscReal *cost)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the band without a border is affordable beside the work with one */
+static PetscBool SpikeBorderAffordable_Private(PetscReal without, PetscReal with)
+{
+  return (PetscBool)(without < SPIKE_BORDER_DEARER * with || without < SPIKE_BORDER_CHEAP);
+}
+
 static PetscErrorCode PCSpikeBorderInfo_Private(PC pc)
 {
   const PC_Spike *s = (const PC_Spike *)pc->data;
@@ -199,7 +205,7 @@ PetscErrorCode PCSpikeBorderMay_Private(PC pc, PetscInt *most, PetscBool *reorde
   *most     = d->max == PETSC_DECIDE ? PetscMin(SPIKE_BORDER_MOST, N / 4) : PetscMin(d->max, N / 2);
   *reorders = (PetscBool)(size == 1 && !natural); /* ranks that order their rows drop what couples them */
   *may      = (PetscBool)(N >= SPIKE_BORDER_LEAST && *most >= 1 && s->givenkl == PETSC_DECIDE && !(s->dropoff > 0.0) &&
-                     !d->refused && (size == 1 || isauto || natural));
+                     !d->refused && s->trial.way != SPIKE_WAY_WHOLE && (size == 1 || isauto || natural));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -268,7 +274,8 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
   if (maxrow > 3 && far.cost < bound * maxrow) {
     PetscCall(PCSpikeBorderHolds_Private(pc, PetscMax(full[0], full[1]), 0, NULL, &holds));
     d->affordable = (PetscBool)(holds &&
-                                SpikeBorderCost_Private(N, full[0], full[1], 0, 0) < SPIKE_BORDER_DEARER * far.cost);
+                                SpikeBorderAffordable_Private(SpikeBorderCost_Private(N, full[0], full[1], 0, 0),
+                                                              far.cost));
     if (reorders) PetscCall(PCSpikeBorderTryFull_Private(pc, most, &far, full, A, &taken));
     if (!taken) PetscCall(PCSpikeBorderTake_Private(pc, far.m, far.rows, full, A));
     PetscCall(PCSpikeBorderInfo_Private(pc));
@@ -286,7 +293,7 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
     PetscCall(PCSpikeRestoreCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
     if (!(rows.cost < cost / 2)) PetscFunctionReturn(PETSC_SUCCESS);
   } else if (!(far.cost < (PetscReal)SPIKE_BORDER_GAIN * cost)) PetscFunctionReturn(PETSC_SUCCESS);
-  d->affordable = (PetscBool)(cost < SPIKE_BORDER_DEARER * (look ? rows.cost : far.cost));
+  d->affordable = SpikeBorderAffordable_Private(cost, look ? rows.cost : far.cost);
   PetscCall(PCSpikeBorderRevert_Private(pc));
   *A = P;
   if (!look && reorders) PetscCall(PCSpikeBorderTryFull_Private(pc, most, &far, full, A, &taken));

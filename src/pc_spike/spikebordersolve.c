@@ -373,10 +373,10 @@ static PetscReal SpikeBorderScale_Private(PetscReal a)
 /*
   S^-1 and S^-T in inv, by LU with row exchanges. S_ij comes out of a difference of numbers up to |G_ij| + ||E_i||
   ||Q_j||: rows and columns are scaled so that the largest of these are about 1, and a pivot up to tol is zero. With
-  boost > 0 it is replaced by one of that magnitude.
+  boost > 0 it is replaced by one of that magnitude. *largest: the largest magnitude in the inverse of the scaled S
 */
 static PetscErrorCode PCSpikeBorderInvert_Private(PC pc, PetscReal tol, PetscReal boost, const PetscReal *qnorm,
-                                                  PetscScalar *S)
+                                                  PetscScalar *S, PetscReal *largest)
 {
   PCSpikeBorder *d = &((PC_Spike *)pc->data)->border;
   const PetscInt m = d->m;
@@ -421,8 +421,15 @@ static PetscErrorCode PCSpikeBorderInvert_Private(PC pc, PetscReal tol, PetscRea
   }
   PetscCallBLAS("LAPACKgetri", LAPACKgetri_(&bm, S, &bm, piv, work, (PetscBLASInt[]){bm * bm}, &info));
   PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK's getri refuses argument %d", (int)-info);
-  for (PetscInt j = 0; j < m; j++)
-    for (PetscInt i = 0; i < m; i++) S[i + j * m] *= c[i] * r[j];
+  *largest = 0.0;
+  for (PetscInt j = 0; j < m; j++) {
+    for (PetscInt i = 0; i < m; i++) {
+      const PetscReal abs = PetscAbsScalar(S[i + j * m]);
+
+      if (!(abs <= *largest)) *largest = PetscIsInfOrNanReal(abs) ? PETSC_MAX_REAL : abs;
+      S[i + j * m] *= c[i] * r[j];
+    }
+  }
   for (PetscInt j = 0; j < m; j++)
     for (PetscInt i = 0; i < m; i++) S[m * m + j + i * m] = S[i + j * m];
   both[0] = both[1] = d->inv;
@@ -484,29 +491,72 @@ static PetscErrorCode PCSpikeBorderAdd_Private(PC pc, PetscInt i, PetscBool *aga
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The row in which column j of Q is largest; collective */
-static PetscErrorCode PCSpikeBorderLargest_Private(PC pc, PetscInt j, PetscInt *row)
+/* The row outside of the border in which v, on the host, is largest; collective */
+static PetscErrorCode PCSpikeBorderPick_Private(PC pc, const PetscScalar v[], PetscInt *row)
 {
   PC_Spike      *s    = (PC_Spike *)pc->data;
   PCSpikeBorder *d    = &s->border;
-  const PetscInt n    = s->band.n;
   PetscReal      most = -1.0, all;
 
   PetscFunctionBegin;
   *row = -1;
-  PetscCall(PetscMalloc1(n, &d->stage));
-  if (n) PetscCall(PCSpikeBorderDownload_Private(pc, n, d->Q[0] + (PetscCount)j * n, d->stage));
-  for (PetscInt i = 0; i < n; i++) {
-    if (d->place[i] < 0 || !(PetscAbsScalar(d->stage[i]) > most)) continue;
-    most = PetscAbsScalar(d->stage[i]);
+  for (PetscInt i = 0; i < s->band.n; i++) {
+    if (d->place[i] < 0 || !(PetscAbsScalar(v[i]) > most)) continue;
+    most = PetscAbsScalar(v[i]);
     *row = i + pc->pmat->rmap->rstart;
   }
-  PetscCall(PetscFree(d->stage));
   if (d->across) {
     PetscCallMPI(MPIU_Allreduce(&most, &all, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
     if (most < all) *row = -1;
     PetscCall(PCSpikeBorderFirst_Private(pc, row));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The row in which column j of Q is largest; collective */
+static PetscErrorCode PCSpikeBorderLargest_Private(PC pc, PetscInt j, PetscInt *row)
+{
+  PC_Spike      *s = (PC_Spike *)pc->data;
+  PCSpikeBorder *d = &s->border;
+  const PetscInt n = s->band.n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &d->stage));
+  if (n) PetscCall(PCSpikeBorderDownload_Private(pc, n, d->Q[0] + (PetscCount)j * n, d->stage));
+  PetscCall(PCSpikeBorderPick_Private(pc, d->stage, row));
+  PetscCall(PetscFree(d->stage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With row exchanges a zero pivot appears in the last columns, whatever row is to blame. Where u^H B = 0 and B v = 0, B
+  without row and column i has the determinant u_i v_i times a constant: the row in which that is largest, from a solve
+  with B, whose zero pivots were boosted, and one with B^T. Q is lost; collective
+*/
+static PetscErrorCode PCSpikeBorderBlame_Private(PC pc, PetscInt *row)
+{
+  PC_Spike      *s = (PC_Spike *)pc->data;
+  SpikeBand     *b = &s->band;
+  PCSpikeBorder *d = &s->border;
+  const PetscInt n = b->n;
+  PetscScalar   *v;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeReserve_Private(pc, 1));
+  PetscCall((*b->k->begin)(b));
+  PetscCall(PetscMalloc1(2 * (PetscCount)n, &d->stage));
+  for (int trans = 0; trans < 2; trans++) {
+    v = d->stage + (PetscCount)trans * n;
+    for (PetscInt i = 0; i < n; i++) v[i] = 0.5 + (PetscReal)((i + 1) * (PetscInt64)40503 % 1021) / 1021; /* any */
+    if (n) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->Q[0], 0, v, 0, (size_t)n * sizeof(*v), 1));
+    PetscCall(PCSpikeSolvePermuted_Private(pc, (PetscBool)trans, 1, d->Q[0], n, d->Q[0], n));
+    if (n) PetscCall(PCSpikeBorderDownload_Private(pc, n, d->Q[0], v));
+  }
+  v = d->stage;
+  for (PetscInt i = 0; i < n; i++) v[i] *= v[i + n];
+  PetscCall((*b->k->end)(b));
+  PetscCall(PCSpikeBorderPick_Private(pc, v, row));
+  PetscCall(PetscFree(d->stage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -540,6 +590,20 @@ static PetscErrorCode PCSpikeBorderBad_Private(PC pc, const SpikePivot *partitio
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether rows were exchanged, and pivots boosted all the same, while rows may join the border; on any rank */
+static PetscErrorCode PCSpikeBorderBoosted_Private(PC pc, const SpikePivot *partition, PetscBool *boosted)
+{
+  const PC_Spike *s = (const PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  *boosted = PETSC_FALSE;
+  if (!PCSpikeExchanges_Private(s) || s->border.settled) PetscFunctionReturn(PETSC_SUCCESS);
+  *boosted = (PetscBool)(partition->nboost > 0);
+  if (s->border.across)
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, boosted, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   PCSpikeBorderFactor_Private - Q and S^-1 when all else can solve with the band
 
@@ -560,29 +624,35 @@ PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, c
   PC_Spike      *s   = (PC_Spike *)pc->data;
   PCSpikeBorder *d   = &s->border;
   PetscInt       bad = -1, largest = -1, flags[2];
-  PetscReal     *qnorm = d->scale, *fnorm = d->scale + d->m, most = 0.0;
-  PetscBool      overflow;
+  PetscReal     *qnorm = d->scale, *fnorm = d->scale + d->m, most = 0.0, inverse = 0.0;
+  PetscBool      overflow, boosted;
   PetscMPIInt    rank;
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
   if (!d->T) PetscFunctionReturn(PETSC_SUCCESS);
   d->nboost = 0;
-  d->bad    = PETSC_FALSE;
+  d->bad = d->boosts = d->ready = PETSC_FALSE;
   PetscCall(PCSpikeBorderBad_Private(pc, partition, reduced, &bad, &overflow));
   if (bad >= 0) { /* an overflow stays one */
     if (!d->settled && !overflow) PetscCall(PCSpikeBorderAdd_Private(pc, bad, again));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(PCSpikeBorderBoosted_Private(pc, partition, &boosted));
+  if (boosted) {
+    PetscCall(PCSpikeBorderBlame_Private(pc, &bad));
+    PetscCall(PCSpikeBorderAdd_Private(pc, bad, again));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PCSpikeBorderColumns_Private(pc, qnorm, fnorm, d->S));
-  for (PetscInt j = 0; j < d->m && !d->settled; j++) {
+  for (PetscInt j = 0; j < d->m; j++) {
     const PetscReal growth = fnorm[j] > 0.0 ? qnorm[j] / fnorm[j] * d->norm : 0.0;
 
     if (growth <= most) continue; /* NaN is the largest */
-    most    = PetscIsNanReal(growth) ? PETSC_MAX_REAL : growth;
+    most    = PetscIsInfOrNanReal(growth) ? PETSC_MAX_REAL : growth;
     largest = j;
   }
-  if (most * 100 * PETSC_MACHINE_EPSILON > 1.0) {
+  if (!d->settled && most * 100 * PETSC_MACHINE_EPSILON > 1.0) {
     PetscCall(PCSpikeBorderLargest_Private(pc, largest, &bad));
     if (PCSpikeBorderRoom_Private(pc, bad)) PetscCall(PCSpikeBorderAdd_Private(pc, bad, again));
   }
@@ -591,15 +661,18 @@ PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, c
                                         s->shifttype == (MatFactorShiftType)MAT_SHIFT_NONE
                                           ? 0.0
                                           : PCSpikeShift_Private(s, SpikePrecisionEpsilon(s->precision)),
-                                        qnorm, d->S));
-  d->ready = PETSC_TRUE;
+                                        qnorm, d->S, &inverse));
+  d->ready     = PETSC_TRUE;
+  d->amplified = most * PetscMax(1.0, inverse);
   if (d->across) { /* all ranks have inverted the same S; they decide alike if some did so in another way too */
     flags[0] = d->bad ? 1 : 0;
     flags[1] = d->nboost;
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flags, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
     d->bad    = (PetscBool)flags[0];
     d->nboost = flags[1];
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &d->amplified, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   }
+  d->boosts = (PetscBool)(d->nboost > 0);
   if (d->bad || d->nboost)
     PetscCall(PCSpikeBorderRefuse_Private(pc, "The dense system of a border is singular", again));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)pc), &rank));

@@ -78,7 +78,8 @@ PetscErrorCode PCSpikeCholeskyBegin_Private(PC pc, PetscBool *reuse)
                "Cholesky boosts no pivots, below which others would become negative: leave out -%spc_spike_shift_type, "
                "or -%spc_spike_factor_type cholesky",
                pre, pre);
-  } else if (s->matching.type == PC_SPIKE_MATCHING_ALWAYS || s->pivoting || s->userkl != s->userku || boosts)
+  } else if (s->matching.type == PC_SPIKE_MATCHING_ALWAYS || PCSpikeExchanges_Private(s) || s->userkl != s->userku ||
+             boosts)
     definite = PETSC_FALSE;
   if (definite != s->definite) *reuse = PETSC_FALSE;
   s->definite = definite;
@@ -132,7 +133,7 @@ PetscErrorCode PCSpikeCholeskyChoose_Private(PC pc)
     } else if (s->lines.active) {
       b->cholesky = PETSC_FALSE;
       PetscCall(PetscInfo(pc, "Paths: LU, of what need not be definite, and by the kernels for many systems\n"));
-    } else if (s->pivoting) {
+    } else if (PCSpikeExchanges_Private(s)) {
       b->cholesky = PETSC_FALSE;
       PetscCall(PetscInfo(pc, "Row exchanges: LU\n"));
     } else if (K == 1 && b->k->tridiagonal && SpikePrecisionBytes(b->precision) == sizeof(PetscReal)) {

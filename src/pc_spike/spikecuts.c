@@ -236,8 +236,8 @@ PetscErrorCode PCSpikeCutsPlace_Private(PC pc, PetscBool open, PetscBool alone, 
   if (look) PetscCall(PCSpikeCutsFind_Private(pc, nparts, parts, dia));
   /* tridiagonal systems are found by themselves */
   other = look && open && alone && s->cuts.count && s->type != PC_SPIKE_FULL && K > 1
-          ? (*b->k->partitions)(n, b->kl, b->ku, s->precision, -1.0, PCSpikeMayNeglect_Private(s), s->pivoting,
-                                PC_SPIKE_TRUNCATED, &unused)
+          ? (*b->k->partitions)(n, b->kl, b->ku, s->precision, -1.0, PCSpikeMayNeglect_Private(s),
+                                PCSpikeExchanges_Private(s), PC_SPIKE_TRUNCATED, &unused)
           : 1; /* as where spikes fall at once */
   other = PetscMin(other, most);
   room  = PetscMax(*np, other);

@@ -21,7 +21,7 @@ PetscErrorCode PCSpikeGatherReset_Private(PC pc)
   PetscCall(VecDestroy(&g->x));
   PetscCall(VecScatterDestroy(&g->scatter));
   g->least = 0;
-  g->again = PETSC_FALSE;
+  g->again = g->leaves = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,6 +148,8 @@ PetscErrorCode PCSpikeGatherBegin_Private(PC pc, PetscBool first)
       s->built = PETSC_FALSE;
       PetscCall(PCSpikeGatherReset_Private(pc));
     }
+  } else if (g->leaves) {
+    PetscCall(PCSpikeGatherReset_Private(pc));
   } else if (g->again) {
     const PetscInt least = g->least;
 

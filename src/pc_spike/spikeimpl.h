@@ -102,6 +102,26 @@ typedef struct {
   const char      *why;               /* there is none                                             */
 } PCSpikeBatch;
 
+/* What a setup may be tried by, in this order: spiketrial.c */
+typedef enum {
+  SPIKE_WAY_GIVEN,    /* as options and pattern say             */
+  SPIKE_WAY_PIVOTING, /* with row exchanges, beside a border too */
+  SPIKE_WAY_WHOLE,    /* with row exchanges and without a border; where that is cheap in one partition, on one rank */
+  SPIKE_WAYS
+} SpikeWay;
+
+typedef struct {
+  SpikeWay  way;               /* of this setup                                                              */
+  PetscReal error[SPIKE_WAYS]; /* of factors, -1: not known                                                  */
+  PetscBool decided;           /* the best way of this pattern                                               */
+  PetscBool again;             /* the setup that is about to begin is for another way                        */
+  PetscBool cheap;             /* the natural band is, in one partition                                      */
+  PetscBool gathers;           /* the setup that is about to begin is for this way, with rows on other ranks  */
+  PetscBool suspect;           /* growth, border or pivots of this setup ask for a trial                     */
+  PetscBool poor;              /* no way was good                                                            */
+  PetscBool boosted, overflow; /* pivots of the band on any rank; one was not finite                         */
+} PCSpikeTrial;
+
 /* One partition in place of several: spikelone.c */
 typedef struct {
   PetscBool wanted;  /* one partition on each rank                                  */
@@ -210,6 +230,7 @@ typedef struct {
   PetscInt         *tried; /* the best ordering so far, while others are tried */
   PCSpikeMatching   matching;
   PCSpikeLone       lone;
+  PCSpikeTrial      trial;
   PCSpikeLines      lines;
   PCSpikeBatch      batch;
   PCSpikeBorder     border;
@@ -237,6 +258,18 @@ static inline Mat PCSpikeBandMatrix_Private(PC pc)
 static inline PetscInt PCSpikeLocalRows_Private(const PC_Spike *s)
 {
   return s->border.T ? s->border.n : s->band.n;
+}
+
+/* Whether rows change places: the option, or what a trial has found to be better */
+static inline PetscBool PCSpikeExchanges_Private(const PC_Spike *s)
+{
+  return (PetscBool)(s->pivoting || s->trial.way != SPIKE_WAY_GIVEN);
+}
+
+/* Whether a trial wants one partition on one rank */
+static inline PetscBool PCSpikeTrialAlone_Private(const PC_Spike *s)
+{
+  return (PetscBool)(s->trial.way == SPIKE_WAY_WHOLE && s->trial.cheap);
 }
 
 /* Bad pivots of a band with a border are asked for, so that their rows can join it; later ones are boosted */
@@ -385,6 +418,13 @@ PETSC_INTERN PetscErrorCode PCSpikeMatchingChooseBand_Private(PC, Mat *);
 PETSC_INTERN void           PCSpikeMatchingForget_Private(PC_Spike *);
 PETSC_INTERN void           PCSpikeLoneForget_Private(PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeLoneAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
+
+/* spiketrial.c: other ways to make factors that are of no use */
+PETSC_INTERN void           PCSpikeTrialForget_Private(PC_Spike *);
+PETSC_INTERN PetscErrorCode PCSpikeTrialReject_Private(PC, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeTrialAfter_Private(PC, PetscBool, const SpikeFillStats *, const SpikePivot *,
+                                                      PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeTrialView_Private(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingReject_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingUpload_Private(PC);

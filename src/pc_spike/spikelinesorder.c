@@ -62,7 +62,7 @@ PetscErrorCode PCSpikeLinesOrder_Private(PC pc, Mat A, PetscMPIInt size, const S
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &s->newrow));
   PetscCall(SpikeLinesReset(l)); /* after an error */
-  l->uncut = s->pivoting;
+  l->uncut = PCSpikeExchanges_Private(s);
   PetscCall(SpikeLinesFind(l, n, own, s->newrow));
   for (PetscInt i = 0; i < n && !moves; i++) moves = (PetscBool)(s->newrow[i] != i);
   if (size > 1) PetscCall(PCSpikePlaces_Private(pc, A));

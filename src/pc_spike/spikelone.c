@@ -62,7 +62,7 @@ PetscErrorCode PCSpikeLoneAfter_Private(PC pc, PetscBool reuse, const SpikePivot
   if (!l->wanted && (!flags[0] || !flags[1])) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSpikeError_Private(pc, &error));
+  PetscCall(PCSpikeError_Private(pc, &error, NULL));
   if (l->wanted) {
     l->decided = PETSC_TRUE;
     l->wanted  = (PetscBool)(error < l->error);

@@ -51,7 +51,7 @@ static PetscErrorCode PCSpikeMatchingMay_Private(PC pc, PetscBool *may, PetscBoo
   PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
   *always = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_ALWAYS);
   *may    = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_AUTO && isauto && s->givenkl == PETSC_DECIDE &&
-                     !s->pivoting && !s->definite && !s->cyclic.found);
+                     !PCSpikeExchanges_Private(s) && !s->definite && !s->cyclic.found);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,24 +93,28 @@ void PCSpikeMatchingForget_Private(PC_Spike *s)
 */
 PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikePivot *pivot, PetscBool *again)
 {
-  PCSpikeMatching *m     = &((PC_Spike *)pc->data)->matching;
+  PC_Spike        *s     = (PC_Spike *)pc->data;
+  PCSpikeMatching *m     = &s->matching;
   const int        mine  = m->active ? 1 : 0;
   PetscReal        error = PETSC_MAX_REAL;
-  PetscBool        always, may = PETSC_FALSE, has, failed, bad[2];
+  PetscBool        always, may = PETSC_FALSE, has, failed, bad[3];
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
   bad[0] = (PetscBool)(pivot->badrow >= 0);
   bad[1] = (PetscBool)(pivot->nboost > 0);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, bad, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
-  failed = bad[0];
+  bad[2] = (PetscBool)(bad[0] && !(pivot->badvalue <= pivot->tol));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, bad, 3, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  failed            = bad[0];
+  s->trial.boosted  = bad[1];
+  s->trial.overflow = bad[2];
   if (!failed && !bad[1] && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeMatchingMay_Private(pc, &may, &always));
   if (always && reuse) *again = failed;
   if (!may && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   if (!reuse && m->error[0] >= 0.0 && m->error[1] >= 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* decided */
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
-  if (!failed && has) PetscCall(PCSpikeError_Private(pc, &error));
+  if (!failed && has) PetscCall(PCSpikeError_Private(pc, &error, NULL));
   if (reuse) {
     *again = (PetscBool)(failed || m->error[mine] < 0.0 ||
                          error > PetscMax(10 * m->error[mine], PETSC_SQRT_MACHINE_EPSILON));

@@ -26,6 +26,7 @@ static PetscBool SpikeRanksBetter_Private(PC_Spike *s, PetscInt shortest, const 
   int             best    = -1;
 
   *least = PETSC_MAX_REAL;
+  if (s->trial.way == SPIKE_WAY_WHOLE) return PETSC_FALSE; /* rows are gathered for it */
   for (int c = 0; c < 3; c++) {
     const PetscBool drops = (PetscBool)(c == 2 && f > 0.0);
     const PetscReal work = PCSpikeBandWork_Private(bands[c], SPIKE_MODEL_USES * (drops ? SpikeDropCost_Private(f) : 1));

@@ -34,7 +34,7 @@ PetscErrorCode PCSpikePivotingChoose_Private(PC pc, PetscBool *host)
   PetscFunctionBegin;
   *host = PETSC_FALSE;
   /* a diagonal matrix has no rows to exchange */
-  b->pivoting = (PetscBool)(s->pivoting && (b->kl > 0 || b->ku > 0));
+  b->pivoting = (PetscBool)(PCSpikeExchanges_Private(s) && (b->kl > 0 || b->ku > 0));
   if (!b->pivoting) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(SpikePrecisionBytes(b->precision) == sizeof(PetscReal), comm, PETSC_ERR_ARG_INCOMP,
              "With row exchanges factors have the precision of the vectors: leave out -%spc_spike_precision, or "
@@ -106,6 +106,9 @@ static PetscErrorCode PCSpikeGetPivoting_Spike(PC pc, PetscBool *pivoting)
   diagonal, the setup reports a zero pivot.
 
   With pivoting `PC_SPIKE_MATCHING_AUTO` leaves rows and columns as they are.
+
+  Without it rows are exchanged all the same where factors were of no use: `PCSPIKE` says when. It needs factors in the
+  precision of the vectors, and of tridiagonal systems an algorithm that exchanges rows.
 
   References:
   Du Croz, Mayes and Radicati, Factorizations of band matrices using level 3 BLAS, LAPACK Working Note 21 (1990).

@@ -27,7 +27,7 @@ PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeFillStat
   pv->corner             = pv->partition;
   /* tips are those of the matrix as it is: the least change */
   pv->corner.boost = (s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(epsilon) : amount) * scale;
-  if (PCSpikeBoosts_Private(s) && !PCSpikeBorderAsks_Private(s)) {
+  if (PCSpikeBoosts_Private(s) && (!PCSpikeBorderAsks_Private(s) || PCSpikeExchanges_Private(s))) {
     pv->partition.boost = amount * scale;
     pv->reduced.boost   = amount;
   }

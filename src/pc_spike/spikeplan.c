@@ -37,12 +37,13 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   PetscCall(PCSpikeBatchFind_Private(pc, (PetscBool)(owners <= 1), nparts, parts, dia));
   np = s->local_partitions;
   if (s->batch.found) np = 1;
-  else if (np == PETSC_DECIDE && (s->lone.wanted || (s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc))))
+  else if (np == PETSC_DECIDE && (s->lone.wanted || PCSpikeTrialAlone_Private(s) ||
+                                  (s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc))))
     np = 1;
   else if (np == PETSC_DECIDE) {
     open = PETSC_TRUE;
-    np   = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected, PCSpikeMayNeglect_Private(s), s->pivoting,
-                             s->type, &full);
+    np   = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected, PCSpikeMayNeglect_Private(s),
+                             PCSpikeExchanges_Private(s), s->type, &full);
     np   = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));
   } else { /* as many of those that were asked for as have K rows each, one row where nothing couples them */
     np = PetscMax(1, PetscMin(np, s->type != PC_SPIKE_BLOCK ? b->n / PetscMax(K, 1) : b->n));
@@ -60,8 +61,8 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   b->coupled = (PetscBool)(couples && (owners > 1 || np > 1));
   for (PetscMPIInt r = 0; r < size; r++)
     if (range[r + 1] > range[r] && range[r + 1] - range[r] < K) few = PETSC_TRUE;
-  if (few && s->ex.across) {
-    PetscCall(PCSpikeGatherAsk_Private(pc, K + (s->border.T ? s->border.m : 0)));
+  if ((few || PCSpikeTrialAlone_Private(s)) && s->ex.across) {
+    PetscCall(PCSpikeGatherAsk_Private(pc, few ? K + (s->border.T ? s->border.m : 0) : pc->pmat->rmap->N));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!b->n) { /* nothing to do and nobody to talk to */

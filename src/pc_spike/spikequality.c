@@ -80,15 +80,16 @@ static PetscErrorCode PCSpikeEstimate_Private(PC pc, PetscReal *estimate)
 
 /*
   How wrong factors are, on what has a solution if the matrix is singular: the larger one of ||E v|| / ||v|| for v = A
-  w, w random, and for E v in place of v, with E = I - A M^-1
+  w, w random, and for E v in place of v, with E = I - A M^-1; and of the backward errors of these two solves. backward
+  may be NULL
 */
-PetscErrorCode PCSpikeError_Private(PC pc, PetscReal *error)
+PetscErrorCode PCSpikeError_Private(PC pc, PetscReal *error, PetscReal *backward)
 {
   PC_Spike          *s = (PC_Spike *)pc->data;
   PCSpikeRefinement *f = &s->refine;
   const Mat          A = PCSpikeRefineMatrix_Private(pc);
   Vec                w, v;
-  PetscReal          norm, next;
+  PetscReal          norm, next, size, most = 0.0;
 
   PetscFunctionBegin;
   *error      = 0.0;
@@ -101,6 +102,7 @@ PetscErrorCode PCSpikeError_Private(PC pc, PetscReal *error)
     PetscCall(VecScale(v, 1.0 / norm));
     PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, v, f->d));
     PetscCall(VecNorm(f->d, NORM_2, &next));
+    size = 1.0 + f->norm * next;
     if (!PetscIsInfOrNanReal(next)) {
       PetscCall(MatMult(A, f->d, f->r));
       PetscCall(VecAXPY(v, -1.0, f->r));
@@ -108,9 +110,11 @@ PetscErrorCode PCSpikeError_Private(PC pc, PetscReal *error)
     }
     if (PetscIsInfOrNanReal(next)) next = PETSC_MAX_REAL;
     *error = PetscMax(*error, next);
+    most   = PetscMax(most, next == PETSC_MAX_REAL ? next : next / size);
     if (next == PETSC_MAX_REAL) break;
   }
   PetscCall(VecDestroy(&v));
+  if (backward) *backward = most;
   s->factored = s->numeric = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -341,7 +341,7 @@ PetscErrorCode PCSpikeRefineVerify_Private(PC pc)
   if (f->direct != PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeRefineChecks_Private(pc, PETSC_FALSE, &checks));
   if (!checks) PetscFunctionReturn(PETSC_SUCCESS);
-  flags[0] = s->boosted || s->info.cornerboosted || (s->info.decay > 1e-6 && !s->band.full) ||
+  flags[0] = s->boosted || s->trial.suspect || s->info.cornerboosted || (s->info.decay > 1e-6 && !s->band.full) ||
              SpikePrecisionEpsilon(s->precision) > PETSC_MACHINE_EPSILON;
   flags[1] = !s->numeric;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flags, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));

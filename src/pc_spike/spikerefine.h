@@ -49,4 +49,4 @@ PETSC_INTERN PetscErrorCode PCSpikeComposeRefineMethods_Private(PC, PetscBool co
 /* spikequality.c: how good the factors are */
 PETSC_INTERN PetscErrorCode PCSpikeGetProbe_Private(PC, Vec *);
 PETSC_INTERN PetscErrorCode PCSpikeMeasure_Private(PC);
-PETSC_INTERN PetscErrorCode PCSpikeError_Private(PC, PetscReal *);
+PETSC_INTERN PetscErrorCode PCSpikeError_Private(PC, PetscReal *, PetscReal *);

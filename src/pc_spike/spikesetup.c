@@ -324,7 +324,8 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits, Pe
   for (;;) {
     PetscCall(PCSpikeChoose_Private(pc, A));
     *again = s->gather.again;
-    *fits  = (PetscBool) !*again;
+    if (*again) s->trial.gathers = (PetscBool)(s->trial.way != SPIKE_WAY_GIVEN);
+    *fits = (PetscBool) !*again;
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeFits_Private(pc, &needed, &memory, fits));
     if (*fits) break;
@@ -335,6 +336,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits, Pe
   }
   if (!*fits) {
     PetscCall(PCSpikeMatchingReject_Private(pc, again));
+    if (!*again) PetscCall(PCSpikeTrialReject_Private(pc, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(
       PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM,
@@ -375,7 +377,7 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
 {
   PC_Spike       *s    = (PC_Spike *)pc->data;
   MPI_Comm        comm = PetscObjectComm((PetscObject)pc);
-  PetscReal       sum[2], max[7];
+  PetscReal       sum[2], max[8];
   SpikeCSR        parts[2], split[2];
   PetscInt        nparts;
   const PetscBool work   = (PetscBool)(!SpikeFaulty(SPIKE_FAULT_STALE_FILL) || !pc->setupcalled);
@@ -383,6 +385,7 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   const PetscInt  rstart = pc->pmat->rmap->rstart; /* of a band beside a border too: it has all rows here, or none */
 
   PetscFunctionBegin;
+  st->weak = -1;
   PetscCall(PetscLogEventBegin(PC_Spike_Fill, pc, 0, 0, 0));
   if (s->diagonals) PetscCall(PCSpikeGetDIA_Private(pc, &dia));
   else PetscCall(PCSpikeGetCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
@@ -413,7 +416,8 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, comm));
   max[5] = st->joined < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->joined + rstart);
   max[6] = s->matching.norm;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 7, MPIU_REAL, MPIU_MAX, comm));
+  max[7] = (PetscReal)st->weak;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 8, MPIU_REAL, MPIU_MAX, comm));
   st->sum         = sum[0];
   st->dropped     = sum[1];
   st->norm        = max[0];
@@ -423,6 +427,7 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   st->zerorow     = max[4] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[4];
   st->joined      = max[5] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[5];
   if (s->matching.active) s->matching.norm = max[6];
+  st->weak = (PetscInt)max[7];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -432,6 +437,7 @@ static void PCSpikeForget_Private(PC_Spike *s)
   PCSpikeMatchingForget_Private(s);
   PCSpikeLoneForget_Private(s);
   PCSpikeBorderForget_Private(s);
+  PCSpikeTrialForget_Private(s);
 }
 
 /*
@@ -461,11 +467,13 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
-  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again) PCSpikeForget_Private(s);
+  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again && !s->trial.again && !s->trial.gathers)
+    PCSpikeForget_Private(s);
   s->matching.trying = s->matching.again;
-  s->matching.again = s->border.again = s->lone.again = PETSC_FALSE;
+  same               = (PetscBool)(s->matching.again || s->trial.again);
+  s->matching.again = s->border.again = s->lone.again = s->trial.again = s->trial.gathers = PETSC_FALSE;
   if (!*reuse) {
-    if (s->matching.trying && s->aij) { /* of the same values */
+    if (same && s->aij) { /* of the same values */
       PetscCall(PCSpikeRestart_Private(pc));
       *A = s->aij;
     } else PetscCall(PCSpikeReset_Private(pc));
@@ -503,7 +511,7 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
   PetscBool   reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN), fits = PETSC_TRUE;
   Mat         A;
   PetscMPIInt size;
-  SpikeFillStats st = {0.0, 0.0, 0.0, 0.0, -1, -1, -1, -1};
+  SpikeFillStats st = {0.0, 0.0, 0.0, 0.0, -1, -1, -1, -1, 0.0, -1};
   PCSpikePivots  pivots;
 
   PetscFunctionBegin;
@@ -598,6 +606,8 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots.partition, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeLoneAfter_Private(pc, reuse, &pivots.partition, again));
+    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PCSpikeTrialAfter_Private(pc, reuse, &st, &pivots.partition, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeJudge_Private(pc, pc->pmat, &st, &pivots));
     PetscCall(PCSpikeBorderJudge_Private(pc));

@@ -266,6 +266,7 @@ static PetscErrorCode PCSpikeViewQuality_Private(PC pc, const PCSpikeInfo *info,
   if (info->cornerboosted)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n",
                                      info->cornerboosted));
+  PetscCall(PCSpikeTrialView_Private(pc, viewer));
   PetscCall(PCSpikeRefineView_Private(pc, info, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

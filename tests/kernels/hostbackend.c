@@ -206,7 +206,8 @@ static void Poison(const Problem *P, SpikeBand *s)
 static void CheckStats(const Problem *P, const SpikeFillStats *st, PetscInt badrow, PetscInt overflowrow,
                        PetscInt zerorow)
 {
-  double sum = 0, dropped = 0, maxdropped = 0, norm = 0;
+  double   sum = 0, dropped = 0, maxdropped = 0, norm = 0;
+  PetscInt weak = 0;
 
   if (st->badrow != badrow || st->overflowrow != overflowrow || st->zerorow != zerorow)
     printf("# rows %d %d %d, expected %d %d %d\n", (int)st->badrow, (int)st->overflowrow, (int)st->zerorow, (int)badrow,
@@ -226,11 +227,13 @@ static void CheckStats(const Problem *P, const SpikeFillStats *st, PetscInt badr
     }
     sum += row;
     norm = PetscMax(norm, row);
+    weak += 2 * (double)PetscAbsScalar(Entry(P, i, i)) < (1 - 1000 * (double)PETSC_MACHINE_EPSILON) * row;
   }
   Check(P, STATS, PetscAbs((double)st->sum - sum) / (PETSC_MACHINE_EPSILON * (8 + P->n) * (sum + 1e-30)));
   Check(P, STATS, PetscAbs((double)st->dropped - dropped) / (PETSC_MACHINE_EPSILON * (8 + P->n) * (dropped + 1e-30)));
   Check(P, STATS, PetscAbs((double)st->norm - norm) / (PETSC_MACHINE_EPSILON * (8 + P->kl + P->ku) * (norm + 1e-30)));
   Check(P, STATS, (double)st->maxdropped == maxdropped ? 0 : 2);
+  Check(P, STATS, st->weak == weak ? 0 : 2);
 }
 
 static PetscErrorCode TestFill(Problem *P, SpikeBand *s)

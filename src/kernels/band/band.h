@@ -145,7 +145,15 @@ typedef struct {
   PetscInt joined;
   /* norm of the entries before they are scaled; set where a piece has scales, on the host */
   PetscReal unscaled;
+  /* rows that are not dominant, |a_ii| < sum of the others; not set where the backend does not count them */
+  PetscInt weak;
 } SpikeFillStats;
+
+/* |a_ii| < sum of the other |a_ij|, from the sum of all; sums of equal ones differ by rounding */
+static inline PetscBool SpikeRowIsWeak(PetscReal diagonal, PetscReal sum)
+{
+  return (PetscBool)(2 * diagonal < (1 - 1000 * PETSC_MACHINE_EPSILON) * sum);
+}
 
 /* Spikes are followed over at most this many rows */
 static inline PetscInt SpikeMaxCorner(PetscInt kl, PetscInt ku)

@@ -121,6 +121,7 @@ static inline void SpikeBatchFillRow_Private(const SpikeBand *s, const SpikeBatc
     }
   }
   st->sum += rowsum;
+  st->weak += SpikeRowIsWeak(PetscAbsScalar(row[(PetscCount)t->kl * t->lanes]), rowsum);
   st->norm     = PetscMax(st->norm, rowsum);
   st->unscaled = PetscMax(st->unscaled, unscaled);
   if (bad && (st->badrow < 0 || r < st->badrow)) st->badrow = r;

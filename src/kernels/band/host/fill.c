@@ -30,6 +30,7 @@ PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
   PetscFunctionBegin;
   st->sum = st->dropped = st->maxdropped = st->norm = st->unscaled = 0.0;
   st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
+  st->weak                                                = 0;
   if (h->first) memset(h->first - (size_t)pad * h->ops->size, 0, (size_t)(h->off[s->np] + pad) * h->ops->size);
   if (s->nsystems) {
     PetscCall(PetscArrayzero(h->dl, s->n));
@@ -89,7 +90,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   }
   for (PetscInt r = 0; r < s->n; r++) {
     const PetscInt i      = place ? place[r] : r;
-    PetscReal      rowsum = 0.0, unscaled = 0.0;
+    PetscReal      rowsum = 0.0, unscaled = 0.0, diagonal = 0.0;
 
     while (i < s->start[p]) p--;
     while (i >= s->start[p + 1]) p++;
@@ -98,10 +99,10 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 
       if (plain && !part && i - kl >= s->start[p] && i + ku < s->start[p + 1]) {
         const PetscInt k = A->ai[r];
+        PetscScalar   *d = (PetscScalar *)h->first + h->off[p] + (i - s->start[p]) * ld + h->diagonal;
 
-        rowsum = SpikeFillRow_Private(i - A->shift, kl, ku, fu, A->ai[r + 1] - k, A->aj + k, A->aa + k,
-                                      (PetscScalar *)h->first + h->off[p] + (i - s->start[p]) * ld + h->diagonal,
-                                      ld - 1, st);
+        rowsum = SpikeFillRow_Private(i - A->shift, kl, ku, fu, A->ai[r + 1] - k, A->aj + k, A->aa + k, d, ld - 1, st);
+        diagonal = PetscAbsScalar(*d);
         for (PetscInt l = 0; PetscIsInfOrNanReal(rowsum) && st->badrow < 0 && l < A->ai[r + 1] - k; l++)
           if (PetscIsInfOrNanScalar(A->aa[k + l])) st->badrow = r; /* else finite entries, whose sum is not */
         st->sum += rowsum;
@@ -117,6 +118,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
         if (PetscIsInfOrNanReal(abs) && st->badrow < 0) st->badrow = r;
         st->sum += abs;
         rowsum += abs;
+        if (i == j) diagonal = abs;
         if (j - i > ku || i - j > kl) {
           st->dropped += abs;
           st->maxdropped = PetscMax(st->maxdropped, abs);
@@ -146,6 +148,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
         }
       }
     }
+    st->weak += SpikeRowIsWeak(diagonal, rowsum);
     st->norm     = PetscMax(st->norm, rowsum);
     st->unscaled = PetscMax(st->unscaled, unscaled);
     if (rowsum == 0.0 && (st->zerorow < 0 || r < st->zerorow)) st->zerorow = r;

@@ -90,7 +90,8 @@ PetscErrorCode SpikeFillDIA_Host(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
   PetscCall(SpikeFillBegin_Host(s, st));
   if (s->nbatch) PetscCall(SpikeBatchClearSystems_Host(s));
   for (PetscInt i0 = 0, i1, p = 0; i0 < s->n; i0 = i1) { /* the rows of a block in a partition */
-    PetscReal rowsum[SPIKE_DIA_ROWS] = {0.0};
+    PetscReal          rowsum[SPIKE_DIA_ROWS] = {0.0};
+    const PetscScalar *diagonal               = NULL;
 
     while (i0 >= s->start[p + 1]) p++;
     i1 = PetscMin(i0 - i0 % SPIKE_DIA_ROWS + SPIKE_DIA_ROWS, s->start[p + 1]);
@@ -101,6 +102,7 @@ PetscErrorCode SpikeFillDIA_Host(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
         const PetscScalar *a      = SpikeDIADiagonal(A, i0 - i0 % SPIKE_DIA_ROWS, d) - (i0 - i0 % SPIKE_DIA_ROWS);
         PetscInt           low, own, above, high;
 
+        if (!o) diagonal = a;
         SpikeDIAOwnRows(A, d, i0, i1, &low, &own, &above, &high);
         if (others) {
           SpikeDIASee(inside, low, own, a, rowsum, st);
@@ -115,6 +117,7 @@ PetscErrorCode SpikeFillDIA_Host(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
       const PetscReal sum = rowsum[i % SPIKE_DIA_ROWS];
 
       st->sum += sum;
+      st->weak += SpikeRowIsWeak(diagonal ? PetscAbsScalar(diagonal[i]) : 0.0, sum);
       st->norm = PetscMax(st->norm, sum);
       if (sum == 0.0 && st->zerorow < 0) st->zerorow = i;
     }
