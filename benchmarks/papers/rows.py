@@ -48,6 +48,10 @@ class Missing(Exception):
     """No record has what a figure asks for."""
 
 
+class Late(Missing):
+    """There was no time for a command."""
+
+
 class Fault(Exception):
     """A table is wrong."""
 
