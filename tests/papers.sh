@@ -150,6 +150,17 @@ if grep -q "recorded in" copy/benchmarks/results/papers/paper-999-host.txt; then
   not_ok "record: alone"
 else ok "record: alone"; fi
 
+# Tables from outputs that lie in a folder
+known 'printf "matrix a\n 1 2.0 1.0\n"; exit 3'
+$run --rows "table 1" paper-999 >output 2>&1
+known 'echo must not run; exit 1'
+refuses "again: the same from the outputs, which say that a command had failed" 'commands failed .*table 1' \
+  python3 "$paper" --again out --out again paper-999
+passes "again: what was printed" 'host, 1 FAILED time, n = 1 4 2 2 1 0.5' cat again/paper-999.txt
+passes "again: the outputs are kept" 'here: no GPU.* known -n 4 .* matrix a 1 2.0 1.0 exit status 3' \
+  cat again/paper-999-output.txt
+refuses "again: no outputs" 'no output of paper-000 in out' python3 "$paper" --again out --out again paper-000
+
 # Commands by the number of GPUs; one GPU is not compared with itself
 mkdir -p gpu/include gpus
 echo '#define PETSC_HAVE_CUDA 1' >gpu/include/petscconf.h

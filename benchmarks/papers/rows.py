@@ -35,6 +35,7 @@ peer, while the paper's figure is no bar; info: neither, without a peer.
 import configparser
 import csv
 import math
+import pathlib
 import re
 import shlex
 
@@ -237,4 +238,44 @@ def read_output(row, text):
 
 def read_csv(path):
     with open(path) as f:
-        return list(csv.DictReader(line for line in f if not line.startswith("#")))
+        return csv_records(f)
+
+
+def csv_records(lines_of_file):
+    return list(csv.DictReader(line for line in lines_of_file if not line.startswith("#")))
+
+
+CSV = "---- csv\n"  # in outputs: between what a program printed and the file that it wrote
+
+
+class Outputs:
+    """The outputs of papers in a folder, as `paper` writes them: done[command] is (text, records, status)."""
+
+    def __init__(self, folder):
+        self.folder, self.gpus = pathlib.Path(folder), 0
+        for path in sorted(self.folder.glob("paper-*-output.txt")):
+            found = re.match(r"here: (\d+) x ", path.read_text())
+            self.gpus = max(self.gpus, int(found.group(1)) if found else 0)
+
+    def read(self, name):
+        """All outputs of this paper: those with a GPU where there are some."""
+        self.done, self.here, self.text = {}, [], ""
+        for path in sorted(self.folder.glob(f"{name}*-output.txt")):
+            head, _, text = path.read_text().partition("\n====")
+            if bool(re.match(r"here: \d+ x ", head)) != bool(self.gpus):
+                continue
+            self.here += [line for line in head.strip().splitlines() if line not in self.here]
+            self.text += "\n====" + text
+            for block in re.split(r"^(?=\$ |==== )", text, flags=re.M):
+                self.block(block)
+        if not self.done:
+            raise Fault(f"no output of {name} in {self.folder}")
+
+    def block(self, block):
+        first, _, text = block.partition("\n")
+        if not first.startswith("$ ") or text.startswith(("as above\n", "not run: ")):
+            return
+        text, _, table = text.partition(CSV)
+        ended = re.search(r"^(?:exit status (\S+)|ended after \d+ seconds)$", text, flags=re.M)
+        status = 0 if not ended else "late" if ended.group(1) is None else 1
+        self.done[first[2:]] = (text, csv_records(table.strip().splitlines()) if table else [], status)
