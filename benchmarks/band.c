@@ -322,6 +322,7 @@ int main(int argc, char **argv)
   if (set && rank == 0) {
     file = fopen(csv, "w");
     PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", csv);
+    (void)setvbuf(file, NULL, _IOLBF, 0); /* what a killed run had measured is there */
     fprintf(file, "kernels,ranks,n,k,operation,ours_min_s,ours_median_s,lapack_min_s,lapack_median_s,ratio_min,ratio_"
                   "median,ours_gflops,ours_gbytes_s,ours_residual,lapack_residual\n");
   }

@@ -15,12 +15,13 @@ static char help[] = "Products and iterations by diagonals and by stencil agains
   -bench_pc pc       preconditioner (none)\n\
   -bench_lean        MATDIA and the stencil with constant coefficients alone, for grids that the others have no\n\
  room or patience for\n\
+  -bench_csr         with them PETSc's methods on AIJ\n\
   -rounds k          rounds, in each of which all take their turn; medians are shown (7)\n\
 Products go round among vectors that no cache holds together. Fraction: of the bandwidth of VecCopy() in the same\n\
  run, on the bytes that a product has to move: its entries, with 4 bytes for a column in CSR, and x and y once.\n\
-Ratio: time with AIJ / time. With several ranks also stencils whose points around a box come by\n\
- DMGlobalToLocal(), and what travels alone: the points around a rank's box, and a reduction of three numbers\n\
- over all ranks.\n\n";
+Ratio: time with AIJ / time; of iterations that of PETSc's method on AIJ. With several ranks also stencils whose\n\
+ points around a box come by DMGlobalToLocal(), and what travels alone: the points around a rank's box, and a\n\
+ reduction of three numbers over all ranks.\n\n";
 
 #include <petscspike.h>
 #include <petscdmda.h>
@@ -35,7 +36,7 @@ Ratio: time with AIJ / time. With several ranks also stencils whose points aroun
 
 typedef struct {
   PetscInt  n[3], points, products, its, rounds;
-  PetscBool device, lean;
+  PetscBool device, lean, csr;
   char      pc[32];
   DM        da;
   Vec       tick; /* of one number, where the others lie: its norm is known when all that was enqueued is done */
@@ -182,11 +183,11 @@ static PetscErrorCode MakeMatrices(Bench *b, Mat A[])
   }
   PetscCall(MakeAIJ(b, count, o, v, &aij));
   PetscCall(MakeOther(aij, b->device ? "diacuda" : MATDIA, NULL, &A[2]));
-  if (b->lean) {
+  if (b->lean && !b->csr) {
     PetscCall(MatDestroy(&aij));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MakeOther(aij, b->device ? MATSELLCUDA : MATSELL, b->device ? MATSELL : NULL, &A[1]));
+  if (!b->lean) PetscCall(MakeOther(aij, b->device ? MATSELLCUDA : MATSELL, b->device ? MATSELL : NULL, &A[1]));
   if (b->device) PetscCall(MatConvert(aij, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &aij));
   A[0] = aij;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -264,7 +265,7 @@ static PetscErrorCode Products(const Bench *b, Mat A[])
   for (int k = 0; k < KINDS + 3; k++) median[k] = Median(b->rounds, t[k]);
   for (int k = 0; k < (A[5] ? KINDS : KINDS - 1); k++)
     if (A[k] || !b->lean)
-      PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * median[k], b->lean ? 0.0 : median[0] / median[k],
+      PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * median[k], A[0] ? median[0] / median[k] : 0.0,
                      bytes[k] / median[k] / (2 * entry * N / median[KINDS]), ""));
   PetscCall(Show(b, "copy", "VecCopy()", 1e3 * median[KINDS], 0.0, 1.0, ""));
   if (size > 1) {
@@ -279,11 +280,11 @@ static PetscErrorCode Products(const Bench *b, Mat A[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations of PETSc's method on AIJ, and of the fused one on each matrix */
+/* Iterations of PETSc's method on AIJ and SELL, and of the fused one on each matrix */
 static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fused)
 {
-  KSP       ksp[KINDS + 1];
-  double    t[KINDS + 1][ROUNDS], median[KINDS + 1];
+  KSP       ksp[KINDS + 2];
+  double    t[KINDS + 2][ROUNDS], median[KINDS + 2];
   Vec       x, rhs;
   PetscReal norm, all = -1.0; /* of x, the same from all of them */
   PetscBool cg;
@@ -291,13 +292,13 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A[2], &x, &rhs));
   PetscCall(VecSet(rhs, 1.0));
-  for (int k = 0; k <= KINDS; k++) {
+  for (int k = 0; k < KINDS + 2; k++) {
     PC pc;
 
     ksp[k] = NULL;
-    if (!A[k % KINDS]) continue;
+    if (!A[k % KINDS] || (b->lean && !k)) continue;
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[k]));
-    PetscCall(KSPSetType(ksp[k], k == KINDS ? petsc : fused));
+    PetscCall(KSPSetType(ksp[k], k >= KINDS ? petsc : fused));
     PetscCall(KSPSetPCSide(ksp[k], PC_LEFT)); /* PETSc's default: the same for both */
     PetscCall(KSPSetOperators(ksp[k], A[k % KINDS], A[k % KINDS]));
     PetscCall(KSPGetPC(ksp[k], &pc));
@@ -309,7 +310,7 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
   /* BiCGStab, whose first inner products are small beside their terms here, makes 1 % of rounding */
   PetscCall(PetscStrcmp(petsc, KSPCG, &cg));
   for (PetscInt r = -1; r < b->rounds; r++)
-    for (int k = 0; k <= KINDS; k++) {
+    for (int k = 0; k < KINDS + 2; k++) {
       PetscLogDouble t0, t1;
       PetscInt       done;
 
@@ -327,11 +328,14 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
         if (all < 0.0) all = norm;
         PetscCheck(PetscAbsReal(norm - all) <= 1e-6 * all, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
                    "%s on %s: the norm of x is %g after %" PetscInt_FMT " iterations, from another matrix %g",
-                   k == KINDS ? petsc : fused, kinds[b->device][k % KINDS], (double)norm, done, (double)all);
+                   k >= KINDS ? petsc : fused, kinds[b->device][k % KINDS], (double)norm, done, (double)all);
       }
     }
-  for (int k = 0; k <= KINDS; k++) median[k] = Median(b->rounds, t[k]);
-  if (!b->lean) PetscCall(Show(b, petsc, kinds[b->device][0], 1e3 * median[KINDS], 1.0, 0.0, ""));
+  for (int k = 0; k < KINDS + 2; k++) median[k] = Median(b->rounds, t[k]);
+  for (int k = KINDS; k < KINDS + 2; k++)
+    if (ksp[k])
+      PetscCall(Show(b, petsc, kinds[b->device][k - KINDS], 1e3 * median[k],
+                     ksp[KINDS] ? median[KINDS] / median[k] : 0.0, 0.0, ""));
   for (int k = 0; k < (A[5] ? KINDS : KINDS - 1); k++) {
     KSPFusedInfo info;
     char         how[64] = "";
@@ -344,9 +348,9 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
     }
     if (ksp[k] || !b->lean)
       PetscCall(
-        Show(b, fused, kinds[b->device][k], 1e3 * median[k], b->lean ? 0.0 : median[KINDS] / median[k], 0.0, how));
+        Show(b, fused, kinds[b->device][k], 1e3 * median[k], ksp[KINDS] ? median[KINDS] / median[k] : 0.0, 0.0, how));
   }
-  for (int k = 0; k <= KINDS; k++) PetscCall(KSPDestroy(&ksp[k]));
+  for (int k = 0; k < KINDS + 2; k++) PetscCall(KSPDestroy(&ksp[k]));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&rhs));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -355,7 +359,7 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
 int main(int argc, char **argv)
 {
   PetscInt    sizes[16] = {32, 64, 100}, stencils[2] = {7, 27}, nsizes = 16, nstencils = 2;
-  Bench       b = {{0, 0, 0}, 0, 20, 50, 7, PETSC_FALSE, PETSC_FALSE, "none", NULL, NULL};
+  Bench       b = {{0, 0, 0}, 0, 20, 50, 7, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, "none", NULL, NULL};
   PetscBool   set, weak = PETSC_FALSE;
   PetscMPIInt size;
 
@@ -370,6 +374,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-weak", &weak, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bench_device", &b.device, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bench_lean", &b.lean, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bench_csr", &b.csr, NULL));
   if (b.device) b.products = 200;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_products", &b.products, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_its", &b.its, NULL));

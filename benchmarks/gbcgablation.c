@@ -21,7 +21,8 @@ The steps: naive (messages through pageable memory, one neighbour after the othe
 two phases (each rank exchanges with one neighbour at a time, all pairs at once), merged (one reduction an\n\
  iteration, KSPCGFUSED; KSPBCGSFUSED has two), overlapped (rows that need no messages meanwhile, sums in the\n\
  product: MATDIA), all at once (no phases). Gflop/s: of the iterations, additions and multiplications of all ranks.\n\
-Apart: what a product takes without messages, with them, the messages alone, and sums.\n\n";
+Beside them PETSc's method on MATAIJ (MATAIJCUSPARSE), and its VecScatter for the same messages. Apart: what a\n\
+ product takes without messages, with them, the messages alone, and sums.\n\n";
 
 #include <petscksp.h>
 #include <petsctime.h>
@@ -52,8 +53,9 @@ typedef struct {
 typedef struct {
   PetscInt       n[3], products, its, rounds;
   PetscBool      device, bcgs;
-  Mat            A;
-  Vec            x, y, tick;
+  Mat            A, csr;
+  VecScatter     scatter; /* around <- the layers beside the rank's, as MATAIJ brings them */
+  Vec            x, y, tick, around;
   Product        p[NWAYS];
   PetscLogDouble bytes; /* of the largest message */
 } Bench;
@@ -174,6 +176,26 @@ static PetscErrorCode ProductDestroy(Product *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* rows of the rank from `first`; layers of so many rows */
+static PetscErrorCode Scatter(Bench *b, PetscInt layer, PetscInt first, PetscInt rows)
+{
+  PetscInt count = 0, N, *row;
+  IS       is;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetSize(b->x, &N));
+  PetscCall(PetscMalloc1(2 * layer, &row));
+  for (PetscInt k = PetscMax(first - layer, 0); k < first && rows; k++) row[count++] = k;
+  for (PetscInt k = first + rows; k < PetscMin(first + rows + layer, N) && rows; k++) row[count++] = k;
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, count, row, PETSC_OWN_POINTER, &is));
+  PetscCall(VecCreate(PETSC_COMM_SELF, &b->around));
+  PetscCall(VecSetSizes(b->around, count, count));
+  PetscCall(VecSetType(b->around, b->device ? VECSEQCUDA : VECSEQ));
+  PetscCall(VecScatterCreate(b->x, is, b->around, NULL, &b->scatter));
+  PetscCall(ISDestroy(&is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Ranks have layers along the last dimension */
 static PetscErrorCode Poisson(Bench *b)
 {
@@ -207,10 +229,12 @@ static PetscErrorCode Poisson(Bench *b)
   PetscCall(MatMPIAIJSetPreallocationCSR(aij, ai, aj, aa));
   PetscCall(PetscFree3(ai, aj, aa));
   PetscCall(MatConvert(aij, b->device ? MATDIACUDA : MATDIA, MAT_INITIAL_MATRIX, &b->A));
-  PetscCall(MatDestroy(&aij));
+  if (b->device) PetscCall(MatConvert(aij, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &aij));
+  b->csr = aij;
   PetscCall(MatCreateVecs(b->A, &b->x, &b->y));
   PetscCall(VecSet(b->x, 1.0));
   PetscCall(VecSet(b->y, 1.0));
+  PetscCall(Scatter(b, nx * ny, first * nx * ny, rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,6 +246,8 @@ typedef enum {
   WITH,
   WITHOUT,
   MESSAGES,
+  SCATTER,
+  CSR,
   DOT,
   REDUCTION
 } What;
@@ -249,7 +275,11 @@ static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleTy
         PetscCall(MatDIAHaloEnd_Private(b->A));
       }
       PetscCall(VecRestoreArray_Spike(b->x, SPIKE_READ, &xa));
-    } else if (what == DOT) {
+    } else if (what == SCATTER) {
+      PetscCall(VecScatterBegin(b->scatter, b->x, b->around, INSERT_VALUES, SCATTER_FORWARD));
+      PetscCall(VecScatterEnd(b->scatter, b->x, b->around, INSERT_VALUES, SCATTER_FORWARD));
+    } else if (what == CSR) PetscCall(MatMult(b->csr, b->x, b->y));
+    else if (what == DOT) {
       PetscScalar dot;
 
       PetscCall(VecDot(b->x, b->y, &dot));
@@ -310,11 +340,13 @@ static PetscErrorCode Parts(Bench *b)
                {MESSAGES, PHASES, MAT_DIA_SCHEDULE_OVERLAP, "messages", "two phases"},
                {MESSAGES, NWAYS, MAT_DIA_SCHEDULE_TWOPHASE, "messages", "MATDIA, two phases"},
                {MESSAGES, NWAYS, MAT_DIA_SCHEDULE_OVERLAP, "messages", "MATDIA, all at once"},
+               {SCATTER, 0, MAT_DIA_SCHEDULE_OVERLAP, "messages", "VecScatter"},
                {WITH, NAIVE, MAT_DIA_SCHEDULE_OVERLAP, "product", "naive"},
                {WITH, REGISTERED, MAT_DIA_SCHEDULE_OVERLAP, "product", "registered"},
                {WITH, PHASES, MAT_DIA_SCHEDULE_OVERLAP, "product", "two phases"},
                {WITH, NWAYS, MAT_DIA_SCHEDULE_TWOPHASE, "product", "overlapped, two phases"},
                {WITH, NWAYS, MAT_DIA_SCHEDULE_OVERLAP, "product", "overlapped, all at once"},
+               {CSR, 0, MAT_DIA_SCHEDULE_OVERLAP, "product", "PETSc, CSR"},
                {DOT, 0, MAT_DIA_SCHEDULE_OVERLAP, "sum", "VecDot()"},
                {REDUCTION, 0, MAT_DIA_SCHEDULE_OVERLAP, "reduction", "MPI_Allreduce()"}};
   double t[PETSC_STATIC_ARRAY_LENGTH(parts)][ROUNDS];
@@ -328,7 +360,9 @@ static PetscErrorCode Parts(Bench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations, each step on top of the one before; all solve the same system */
+#define PETSCS (NWAYS + 1) /* a way of Steps(): PETSc's own product */
+
+/* Iterations, each step on top of the one before, and PETSc's; all solve the same system */
 static PetscErrorCode Steps(Bench *b)
 {
   static const struct {
@@ -341,7 +375,8 @@ static PetscErrorCode Steps(Bench *b)
                            {PHASES, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ two phases"},
                            {PHASES, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ merged reductions"},
                            {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_TWOPHASE, "+ overlapped"},
-                           {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ all at once"}};
+                           {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ all at once"},
+                           {PETSCS, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "PETSc, CSR"}};
   const PetscInt  count = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(steps);
   const PetscReal near  = PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6;
   KSP             ksp[PETSC_STATIC_ARRAY_LENGTH(steps)];
@@ -352,7 +387,7 @@ static PetscErrorCode Steps(Bench *b)
   PetscFunctionBegin;
   PetscCall(VecDuplicate(b->x, &x));
   for (PetscInt k = 0; k < count; k++) {
-    const Mat A = steps[k].way < NWAYS ? b->p[steps[k].way].shell : b->A;
+    const Mat A = steps[k].way < NWAYS ? b->p[steps[k].way].shell : (steps[k].way == PETSCS ? b->csr : b->A);
     PC        pc;
 
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[k]));
@@ -399,60 +434,68 @@ static PetscErrorCode Steps(Bench *b)
 
 /*
   Figure 9 of the paper: the time of an iteration by the precision that is asked for. Before each solve b comes from the
-  host, as from a flow solver there; values of the matrix stay
+  host, as from a flow solver there; values of the matrix stay. PETSc's method makes as many iterations on its own
+  matrix
 */
 static PetscErrorCode Precisions(Bench *b, PetscInt count, const PetscReal tol[])
 {
-  KSP      ksp;
-  PC       pc;
+  KSP      ksp[2];
   Vec      x;
   PetscInt n;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(b->x, &x));
   PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetType(ksp, b->bcgs ? KSPBCGSFUSED : KSPCGFUSED));
-  PetscCall(KSPSetOperators(ksp, b->A, b->A));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCJACOBI));
-  PetscCall(KSPSetConvergenceTest(ksp, KSPFusedConvergedInfinity, NULL, NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %10s %6s %12s %12s %9s\n", "grid", "tolerance", "its", "ms a solve",
-                        "ms an it.", "Gflop/s"));
+  for (int who = 0; who < 2; who++) {
+    PC pc;
+
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[who]));
+    if (who) PetscCall(KSPSetType(ksp[who], b->bcgs ? KSPBCGS : KSPCG));
+    else PetscCall(KSPSetType(ksp[who], b->bcgs ? KSPBCGSFUSED : KSPCGFUSED));
+    PetscCall(KSPSetOperators(ksp[who], who ? b->csr : b->A, who ? b->csr : b->A));
+    PetscCall(KSPGetPC(ksp[who], &pc));
+    PetscCall(PCSetType(pc, PCJACOBI));
+    PetscCall(KSPSetConvergenceTest(ksp[who], who ? KSPConvergedSkip : KSPFusedConvergedInfinity, NULL, NULL));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %10s %6s %12s %12s %9s %12s\n", "grid", "tolerance", "its",
+                        "ms a solve", "ms an it.", "Gflop/s", "PETSc's"));
   for (PetscInt k = 0; k < count; k++) {
-    double    t[ROUNDS];
+    double    t[2][ROUNDS];
     PetscInt  its       = 0;
     PetscBool converged = PETSC_TRUE;
     char      size[48];
 
-    PetscCall(KSPSetTolerances(ksp, tol[k], 0.0, PETSC_CURRENT, 10000));
-    for (PetscInt r = -1; r < b->rounds; r++) {
-      PetscScalar       *host;
-      PetscLogDouble     t0, t1;
-      KSPConvergedReason reason;
+    for (int who = 0; who < 2; who++) {
+      PetscCall(KSPSetTolerances(ksp[who], tol[k], 0.0, PETSC_CURRENT, who ? PetscMax(its, 1) : 10000));
+      for (PetscInt r = -1; r < b->rounds; r++) {
+        PetscScalar       *host;
+        PetscLogDouble     t0, t1;
+        KSPConvergedReason reason;
 
-      PetscCall(VecGetArrayWrite(b->y, &host)); /* new on the host: the solve brings it to the device */
-      for (PetscInt i = 0; i < n; i++) host[i] = (PetscReal)((i % 1000) * 7919 % 1000) / 1000.0 - 0.5;
-      PetscCall(VecRestoreArrayWrite(b->y, &host));
-      PetscCall(BenchFinish(b->tick));
-      PetscCall(PetscTime(&t0));
-      PetscCall(KSPSolve(ksp, b->y, x));
-      PetscCall(BenchFinish(b->tick));
-      PetscCall(PetscTime(&t1));
-      t[PetscMax(r, 0)] = 1e3 * (double)(t1 - t0);
-      PetscCall(KSPGetIterationNumber(ksp, &its));
-      PetscCall(KSPGetConvergedReason(ksp, &reason));
-      if (reason < 0) converged = PETSC_FALSE;
+        PetscCall(VecGetArrayWrite(b->y, &host)); /* new on the host: the solve brings it to the device */
+        for (PetscInt i = 0; i < n; i++) host[i] = (PetscReal)((i % 1000) * 7919 % 1000) / 1000.0 - 0.5;
+        PetscCall(VecRestoreArrayWrite(b->y, &host));
+        PetscCall(BenchFinish(b->tick));
+        PetscCall(PetscTime(&t0));
+        PetscCall(KSPSolve(ksp[who], b->y, x));
+        PetscCall(BenchFinish(b->tick));
+        PetscCall(PetscTime(&t1));
+        t[who][PetscMax(r, 0)] = 1e3 * (double)(t1 - t0);
+        if (who) continue;
+        PetscCall(KSPGetIterationNumber(ksp[who], &its));
+        PetscCall(KSPGetConvergedReason(ksp[who], &reason));
+        if (reason < 0) converged = PETSC_FALSE;
+      }
+      qsort(t[who], (size_t)b->rounds, sizeof(t[who][0]), CompareTimes);
     }
-    qsort(t, (size_t)b->rounds, sizeof(*t), CompareTimes);
     PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, b->n[0], b->n[1],
                             b->n[2]));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %10g %6" PetscInt_FMT " %12.4f %12.4f %9.1f%s\n", size,
-                          (double)tol[k], its, t[b->rounds / 2], t[b->rounds / 2] / PetscMax(its, 1),
-                          1e-6 * Operations(b, PETSC_TRUE) * its / t[b->rounds / 2],
-                          converged ? "" : "  not converged"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %10g %6" PetscInt_FMT " %12.4f %12.4f %9.1f %12.4f%s\n", size,
+                          (double)tol[k], its, t[0][b->rounds / 2], t[0][b->rounds / 2] / PetscMax(its, 1),
+                          1e-6 * Operations(b, PETSC_TRUE) * its / t[0][b->rounds / 2],
+                          t[1][b->rounds / 2] / PetscMax(its, 1), converged ? "" : "  not converged"));
   }
-  PetscCall(KSPDestroy(&ksp));
+  for (int who = 0; who < 2; who++) PetscCall(KSPDestroy(&ksp[who]));
   PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -521,6 +564,9 @@ int main(int argc, char **argv)
     }
     PetscCall(VecDestroy(&b.x));
     PetscCall(VecDestroy(&b.y));
+    PetscCall(VecDestroy(&b.around));
+    PetscCall(VecScatterDestroy(&b.scatter));
+    PetscCall(MatDestroy(&b.csr));
     PetscCall(MatDestroy(&b.A));
   }
   PetscCall(VecDestroy(&b.tick));

@@ -263,6 +263,7 @@ int main(int argc, char **argv)
   if (set) {
     o.csv = fopen(csv, "w");
     PetscCheck(o.csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", csv);
+    (void)setvbuf(o.csv, NULL, _IOLBF, 0); /* what a killed run had measured is there */
     fprintf(o.csv,
             "name,rows,mean,padding,paper_padding,s,smoothing,idr_ms,ms,copy_ms,efficiency,padded,own,product_ms,"
             "product_roofline,rest_ms,rest_roofline,vectors\n");

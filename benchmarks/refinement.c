@@ -123,6 +123,7 @@ int main(int argc, char **argv)
   if (set) {
     csv = fopen(file, "w");
     PetscCheck(csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", file);
+    (void)setvbuf(csv, NULL, _IOLBF, 0); /* what a killed run had measured is there */
     fprintf(csv, "n,k,its,phase,ms,share\n");
   }
   PetscCall(WatchEvents(NEVENTS, eventnames));

@@ -9,7 +9,7 @@ static char help[] =
 On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on a host beside BLAS and PETSc's\n\
  MATBAIJ, one thread.\n\
   -only <dot,axpy,mult,ilu,tasks,lutasks>  parts to run; all these by default. Each ends in a minute on a GPU, all\n\
- in four. And split: tasks of a batch split between host and device\n\
+ in four. And multtasks: products of many tasks; split: tasks of a batch split between host and device\n\
   -split               that, too\n\
   -quick               small sizes, to see that all works\n\
   -n <65536,1000000,4000000>  rows of tall blocks; 65536,1000000 without a device\n\
@@ -20,6 +20,7 @@ On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on 
   -tasks <1,2,4,...,64>  tasks in a batch\n\
   -task_rows <100000>  rows of tall blocks of each task\n\
   -task_edge <10>      edge of the cube of block rows of each task\n\
+  -lu_complete         ilu and lutasks: complete factors, in the natural order\n\
   -repeat <7>          repetitions; medians are printed\n\
   -seconds <0.2>       so long after the first repetition of one measurement none is begun\n\
   -cold <64>           MB: cases that are smaller have as many copies as make up so much, taken in turn: each call\n\
@@ -44,10 +45,10 @@ On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on 
   #include "cuda/split.h"
 #endif
 
-#define NPARTS 7
+#define NPARTS 8
 
 typedef struct {
-  PetscBool dot, axpy, mult, ilu, tasks, lutasks, split;
+  PetscBool dot, axpy, mult, ilu, tasks, lutasks, multtasks, split;
 } Parts;
 
 typedef struct {
@@ -67,6 +68,7 @@ static PetscErrorCode RunParts(Place *p, const Parts *parts, const Peers *peers)
   if (parts->ilu) PetscCall(IluPart(p, peers->ilu));
   if (parts->tasks) PetscCall(TallTasks(p, peers->tall));
   if (parts->lutasks) PetscCall(IluTasks(p, peers->ilu));
+  if (parts->multtasks) PetscCall(MultTasks(p, peers->mult));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,9 +118,9 @@ static PetscErrorCode SetDefaults(Run *run, PetscBool cuda, PetscBool quick)
 int main(int argc, char **argv)
 {
   static const char *isas[]  = {"base", "v3", "v4", "best"},
-                    *names[] = {"dot", "axpy", "mult", "ilu", "tasks", "lutasks", "split"};
-  Run         run;
-  Parts       parts     = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE};
+                    *names[] = {"dot", "axpy", "mult", "ilu", "tasks", "lutasks", "multtasks", "split"};
+  Run   run;
+  Parts parts = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE};
   const Peers hostpeers = {TallBLASLine, &multhostpeers, IluPETScLines}, somepeers = {TallBLASLine, NULL, NULL};
   Place       host;
   PetscReal   cold = 64.0, cudacold = 400.0, seconds = 0.2;
@@ -134,6 +136,7 @@ int main(int argc, char **argv)
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Blocks", NULL);
   PetscCall(PetscOptionsStringArray("-only", "parts to run", NULL, only, &nonly, &given));
   PetscCall(PetscOptionsBool("-split", "tasks on host and device at once", NULL, split, &split, NULL));
+  PetscCall(PetscOptionsBool("-lu_complete", "all fill", NULL, run.complete, &run.complete, NULL));
   PetscCall(PetscOptionsBool("-quick", "small sizes", NULL, quick, &quick, NULL));
   PetscCall(PetscOptionsRangeInt("-repeat", "repetitions", NULL, run.repeat, &run.repeat, NULL, 1, MAXREPEAT));
   PetscCall(PetscOptionsReal("-seconds", "no repetition is begun after them", NULL, seconds, &seconds, NULL));
@@ -148,8 +151,8 @@ int main(int argc, char **argv)
     PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP, "This processor lacks instruction set %s",
                isas[isa]);
   if (given) {
-    PetscBool *const part[] = {&parts.dot,   &parts.axpy,    &parts.mult, &parts.ilu,
-                               &parts.tasks, &parts.lutasks, &parts.split};
+    PetscBool *const part[] = {&parts.dot,   &parts.axpy,    &parts.mult,      &parts.ilu,
+                               &parts.tasks, &parts.lutasks, &parts.multtasks, &parts.split};
 
     for (int k = 0; k < NPARTS; k++) *part[k] = PETSC_FALSE;
     for (PetscInt i = 0; i < nonly; i++) {
@@ -160,7 +163,7 @@ int main(int argc, char **argv)
         if (same) *part[k] = found = PETSC_TRUE;
       }
       PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE,
-                 "-only %s: the parts are dot, axpy, mult, ilu, tasks, lutasks and split", only[i]);
+                 "-only %s: the parts are dot, axpy, mult, ilu, tasks, lutasks, multtasks and split", only[i]);
       PetscCall(PetscFree(only[i]));
     }
   }

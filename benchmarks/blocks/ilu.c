@@ -43,7 +43,8 @@ PetscErrorCode IluCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, P
     PetscCall(PetscMalloc1(t->nb, &t->newrow));
     PetscCall(SpikeBlockMulticolor(t->nb, ntasks, start, t->bi, t->bj, t->newrow, &t->colors));
   }
-  PetscCall(SpikeBlockSymbolic(bs, t->nb, ntasks, start, t->newrow, 0, t->bi, t->bj, &t->pattern));
+  PetscCall(SpikeBlockSymbolic(bs, t->nb, ntasks, start, t->newrow, p->run->complete ? PETSC_INT_MAX : 0, t->bi, t->bj,
+                               &t->pattern));
   PetscCall(PetscFree(start));
   t->copies = CopiesOf(p, IluBytes(t, 1.0), MAXLUCOPIES);
   t->csr.bs = bs;
@@ -132,6 +133,31 @@ PetscErrorCode IluSetUp(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Operations of a factorization, b = bs: 2 b^3 for each block of L, which is multiplied by an inverse, 2 b^3 for each
+  update by it, and 2 b^3 for each inverse
+*/
+static PetscErrorCode IluOperations(const Ilu *t, double *operations)
+{
+  const SpikeBlockPattern *p      = &t->pattern;
+  double                   blocks = (double)t->nb + (double)p->li[t->nb];
+  PetscInt                *row; /* row[j] = i: row i has column j */
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(t->nb, &row));
+  for (PetscInt j = 0; j < t->nb; j++) row[j] = -1;
+  for (PetscInt i = 0; i < t->nb; i++) {
+    row[i] = i;
+    for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) row[p->lj[k]] = i;
+    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) row[p->uj[k]] = i;
+    for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++)
+      for (PetscInt l = p->ui[p->lj[k]]; l < p->ui[p->lj[k] + 1]; l++) blocks += row[p->uj[l]] == i;
+  }
+  PetscCall(PetscFree(row));
+  *operations = (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * blocks * (double)t->bs * (double)t->bs * (double)t->bs;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- Errors ---- */
 
 /* w <- w - A x, block column-major, bs x bs */
@@ -194,7 +220,7 @@ static PetscErrorCode IluError(Ilu *t, double *error)
   PetscFunctionBeginUser;
   PetscCall(IluOurs(t));
   *error = NAN;
-  if ((double)t->bi[t->nb] * t->bs * t->bs <= 2e7) {
+  if (((double)t->pattern.li[t->nb] + t->pattern.ui[t->nb]) * t->bs * t->bs <= 2e7) {
     PetscCall(PetscMalloc2(n, &b, n, &x));
     PetscCall(Download(t->p, t->b + last, (size_t)n * sizeof(PetscScalar), b));
     PetscCall(IluReference(t, b, x));
@@ -204,7 +230,7 @@ static PetscErrorCode IluError(Ilu *t, double *error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- ILU of MATBAIJ ---- */
+/* ---- Factors of MATBAIJ ---- */
 
 typedef struct {
   Ilu          *t;
@@ -246,10 +272,11 @@ static PetscErrorCode IluPETScSolve(void *ctx, PetscInt k)
 
 PetscErrorCode IluPETScLines(Ilu *t, Key *key)
 {
-  const PetscInt n = t->nb * t->bs, columns[] = {1, 4, 16};
-  IluPETSc      *s;
-  IS             row, column;
-  double         ms = NAN;
+  const PetscInt  n = t->nb * t->bs, columns[] = {1, 4, 16};
+  const PetscBool complete = t->p->run->complete;
+  IluPETSc       *s;
+  IS              row, column;
+  double          ms = NAN;
 
   PetscFunctionBeginUser;
   if (t->precision != NativePrecision() || t->newrow) PetscFunctionReturn(PETSC_SUCCESS);
@@ -260,15 +287,18 @@ PetscErrorCode IluPETScLines(Ilu *t, Key *key)
   PetscCall(MatFactorInfoInitialize(&s->info));
   s->info.fill = 1.0;
   for (PetscInt k = 0; k < t->copies; k++) {
-    PetscCall(MatGetFactor(s->A, MATSOLVERPETSC, MAT_FACTOR_ILU, &s->F[k]));
-    PetscCall(MatILUFactorSymbolic(s->F[k], s->A, row, column, &s->info));
+    PetscCall(MatGetFactor(s->A, MATSOLVERPETSC, complete ? MAT_FACTOR_LU : MAT_FACTOR_ILU, &s->F[k]));
+    if (complete) PetscCall(MatLUFactorSymbolic(s->F[k], s->A, row, column, &s->info));
+    else PetscCall(MatILUFactorSymbolic(s->F[k], s->A, row, column, &s->info));
   }
   key->op    = "factor";
   key->m     = 0;
   key->bytes = 0.0;
+  PetscCall(IluOperations(t, &key->operations));
   PetscCall(HostTime(t->p, t->copies, NULL, IluPETScFactor, s, &ms, NULL));
   PetscCall(Report(t->p, key, "MATBAIJ", ms, NAN, NAN, "with the copy of the values"));
-  key->op = "solve";
+  key->operations = 0.0;
+  key->op         = "solve";
   for (int j = 0; j < 3; j++) {
     t->m = key->m = columns[j];
     key->bytes    = IluBytes(t, (double)t->m);
@@ -303,7 +333,7 @@ static PetscErrorCode IluCase(Place *p, const char part[], PetscSpikePrecision p
 {
   const PetscInt columns[] = {1, 4, 16};
   const char *solver = multicolor ? "ours multicolor" : precision == NativePrecision() ? "ours" : "ours single factors";
-  Key         key    = {part, "fill", precision, PETSC_FALSE, bs, edge * edge * edge, 0, ntasks, 0.0};
+  Key         key    = {part, "fill", precision, PETSC_FALSE, bs, edge * edge * edge, 0, ntasks, 0.0, 0.0};
   char        note[96];
   double      ms = NAN, graph = NAN, error = NAN;
   Ilu        *t;
@@ -318,9 +348,11 @@ static PetscErrorCode IluCase(Place *p, const char part[], PetscSpikePrecision p
   PetscCall((*p->time)(p, t->copies, NULL, IluFill, t, &ms, NULL));
   PetscCall(Report(p, &key, solver, ms, NAN, NAN, ""));
   key.op = "factor"; /* not by graphs: each launch has a number of its own, by which rows know each other */
+  PetscCall(IluOperations(t, &key.operations));
   PetscCall((*p->time)(p, t->copies, IluFill, IluFactor, t, &ms, NULL));
   PetscCall(Report(p, &key, solver, ms, NAN, NAN, note));
-  key.op = "setup";
+  key.operations = 0.0;
+  key.op         = "setup";
   PetscCall((*p->time)(p, t->copies, NULL, IluSetUp, t, &ms, NULL));
   PetscCall(Report(p, &key, solver, ms, NAN, NAN, "fill; factor; wait"));
   key.op = "solve";
@@ -345,11 +377,13 @@ PetscErrorCode IluPart(Place *p, IluPeers peers)
   const Run *run = p->run;
 
   PetscFunctionBeginUser;
-  PetscCall(Heading(p, "Block ILU(0) of one matrix, 7-point stencil"));
+  PetscCall(Heading(p, run->complete ? "Block LU of one matrix, 7-point stencil, natural order"
+                                     : "Block ILU(0) of one matrix, 7-point stencil"));
   for (PetscInt i = 0; i < run->nlu; i++)
     for (PetscInt j = 0; j < run->nbs; j++) {
-      PetscCall(IluCase(p, "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
-      if (p->beside) continue;
+      PetscCall(
+        IluCase(p, run->complete ? "lu" : "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
+      if (p->beside || run->complete) continue;
       PetscCall(IluCase(p, "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, PETSC_TRUE, peers));
       if (NativePrecision() == PETSC_SPIKE_PRECISION_DOUBLE)
         PetscCall(IluCase(p, "ilu", PETSC_SPIKE_PRECISION_SINGLE, run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
@@ -363,15 +397,16 @@ PetscErrorCode IluTasks(Place *p, IluPeers peers)
   const Run *run = p->run;
 
   PetscFunctionBeginUser;
-  PetscCall(Heading(p, "Block ILU(0) of many matrices at once, 7-point stencil"));
+  PetscCall(Heading(p, run->complete ? "Block LU of many matrices at once, 7-point stencil, natural order"
+                                     : "Block ILU(0) of many matrices at once, 7-point stencil"));
   for (PetscInt j = 0; j < run->nbs; j++)
     for (PetscInt i = 0; i <= run->ntasks; i++) {
       const PetscInt ntasks = i < run->ntasks ? run->tasks[i] : 30;
 
       if (p->beside && ntasks != 1 && ntasks != 30) continue;
       /* those take their time */
-      PetscCall(IluCase(p, "tasks", NativePrecision(), run->bs[j], run->taskedge, ntasks, PETSC_FALSE,
-                        run->bs[j] < 16 || (ntasks != 2 && ntasks != 8 && ntasks != 32) ? peers : NULL));
+      PetscCall(IluCase(p, run->complete ? "lutasks" : "tasks", NativePrecision(), run->bs[j], run->taskedge, ntasks,
+                        PETSC_FALSE, run->bs[j] < 16 || (ntasks != 2 && ntasks != 8 && ntasks != 32) ? peers : NULL));
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

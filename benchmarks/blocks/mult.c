@@ -5,7 +5,7 @@
 #include "mult.h"
 
 static PetscErrorCode MultCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, PetscInt nb, PetscInt *bi,
-                                 PetscInt *bj, PetscInt mostm, PetscBool trans, Mult *t)
+                                 PetscInt *bj, PetscInt mostm, PetscBool trans, PetscInt ntasks, Mult *t)
 {
   const size_t size = NumberBytes(precision);
 
@@ -17,21 +17,24 @@ static PetscErrorCode MultCreate(Place *p, PetscSpikePrecision precision, PetscI
   t->nz        = bi[nb];
   t->bi        = bi;
   t->bj        = bj;
+  t->ntasks    = ntasks;
   t->trans     = PETSC_FALSE;
-  PetscCall((*p->b.k->matcreate)(&p->b, bs, nb, nb, bi, bj, trans, &t->A));
   PetscCall((*p->b.k->alloc)(&p->b, (size_t)t->nz * bs * bs * size, &t->a));
   PetscCall((*p->b.k->alloc)(&p->b, (size_t)nb * bs * mostm * size, &t->x));
   PetscCall((*p->b.k->alloc)(&p->b, (size_t)nb * bs * mostm * size, &t->y));
   PetscCall(Fill(p, precision, (PetscCount)t->nz * bs * bs, t->a));
   PetscCall(Fill(p, precision, (PetscCount)nb * bs * mostm, t->x));
-  t->A.a = t->a;
+  for (PetscInt i = 0; i < ntasks; i++) {
+    PetscCall((*p->b.k->matcreate)(&p->b, bs, nb / ntasks, nb / ntasks, bi, bj, trans, &t->A[i]));
+    t->A[i].a = (const char *)t->a + (size_t)i * (t->nz / ntasks) * bs * bs * size;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MultDestroy(Mult *t)
 {
   PetscFunctionBeginUser;
-  PetscCall((*t->p->b.k->matdestroy)(&t->p->b, &t->A));
+  for (PetscInt i = 0; i < t->ntasks; i++) PetscCall((*t->p->b.k->matdestroy)(&t->p->b, &t->A[i]));
   PetscCall((*t->p->b.k->release)(&t->p->b, &t->a));
   PetscCall((*t->p->b.k->release)(&t->p->b, &t->x));
   PetscCall((*t->p->b.k->release)(&t->p->b, &t->y));
@@ -47,24 +50,38 @@ static double MultBytes(const Mult *t)
          2.0 * (double)t->nb * bs * (double)t->m * size;
 }
 
+/* tasks[ntasks]; the rows of a task are a part of those of X and Y */
+void MultTaskList(const Mult *t, SpikeBlockTask tasks[])
+{
+  const PetscInt   n    = t->nb / t->ntasks * t->bs;
+  const PetscCount ld   = t->rowmajor ? t->m : (PetscCount)t->nb * t->bs;
+  const size_t     next = (size_t)n * (t->rowmajor ? t->m : 1) * NumberBytes(t->precision);
+
+  memset(tasks, 0, (size_t)t->ntasks * sizeof(*tasks));
+  for (PetscInt i = 0; i < t->ntasks; i++) {
+    SpikeBlockTask *s = &tasks[i];
+
+    s->op       = t->trans ? SPIKE_BLOCK_MULT_TRANSPOSE : SPIKE_BLOCK_MULT;
+    s->mode     = SPIKE_BLOCK_SET;
+    s->rowmajor = t->rowmajor;
+    s->n        = n;
+    s->m        = t->m;
+    s->X        = (const char *)t->x + (size_t)i * next;
+    s->Y        = (char *)t->y + (size_t)i * next;
+    s->ldx = s->ldy = ld;
+    s->A            = &t->A[i];
+  }
+}
+
 static PetscErrorCode MultOurs(void *ctx, PetscInt k)
 {
   Mult          *t = (Mult *)ctx;
-  SpikeBlockTask s;
+  SpikeBlockTask tasks[MAXMULTTASKS];
 
   PetscFunctionBeginUser;
   (void)k;
-  PetscCall(PetscMemzero(&s, sizeof(s)));
-  s.op       = t->trans ? SPIKE_BLOCK_MULT_TRANSPOSE : SPIKE_BLOCK_MULT;
-  s.mode     = SPIKE_BLOCK_SET;
-  s.rowmajor = t->rowmajor;
-  s.n        = t->nb * t->bs;
-  s.m        = t->m;
-  s.X        = t->x;
-  s.Y        = t->y;
-  s.ldx = s.ldy = t->rowmajor ? t->m : t->nb * t->bs;
-  s.A           = &t->A;
-  PetscCall((*t->p->b.k->run)(&t->p->b, t->precision, 1, &s));
+  MultTaskList(t, tasks);
+  PetscCall((*t->p->b.k->run)(&t->p->b, t->precision, t->ntasks, tasks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,7 +210,7 @@ static PetscErrorCode MultPETScLines(Mult *t, const Key *key, void *ctx)
 
 const MultPeers multhostpeers = {NULL, MultPETScLines, NULL};
 
-static PetscErrorCode MultCell(Mult *t, Key *key, const char op[], PetscInt m, PetscBool rowmajor,
+static PetscErrorCode MultCell(Mult *t, Key *key, const char part[], const char op[], PetscInt m, PetscBool rowmajor,
                                const MultPeers *peers, void *ctx, const char note[])
 {
   double ms = NAN, graph = NAN, error;
@@ -201,14 +218,14 @@ static PetscErrorCode MultCell(Mult *t, Key *key, const char op[], PetscInt m, P
   PetscFunctionBeginUser;
   t->m           = m;
   t->rowmajor    = rowmajor;
-  key->part      = "mult";
+  key->part      = part;
   key->op        = op;
   key->precision = t->precision;
   key->rowmajor  = rowmajor;
   key->bs        = t->bs;
-  key->n         = t->nb;
+  key->n         = t->nb / t->ntasks;
   key->m         = m;
-  key->tasks     = 1;
+  key->tasks     = t->ntasks;
   key->bytes     = MultBytes(t);
   PetscCall((*t->p->time)(t->p, 1, NULL, MultOurs, t, &ms, &graph));
   PetscCall(MultError(t, rowmajor, &error));
@@ -222,7 +239,7 @@ PetscErrorCode MultPart(Place *p, const MultPeers *peers)
 {
   const PetscInt ms[] = {1, 4, 8, 16};
   const Run     *run  = p->run;
-  Key            key;
+  Key            key  = {NULL};
 
   PetscFunctionBeginUser;
   PetscCall(Heading(p, "Sparse block times block, 7-point stencil"));
@@ -236,14 +253,14 @@ PetscErrorCode MultPart(Place *p, const MultPeers *peers)
 
       if (p->beside && precision) continue;
       PetscCall(MultCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->bs[i], nb,
-                           bi, bj, 16, PETSC_TRUE, &t));
+                           bi, bj, 16, PETSC_TRUE, 1, &t));
       if (peers && peers->create) PetscCall((*peers->create)(&t, &ctx));
       for (int trans = 0; trans < (p->beside ? 1 : 2); trans++) {
         t.trans = trans ? PETSC_TRUE : PETSC_FALSE;
         for (PetscInt j = 0; j < 4; j++)
           for (int row = 0; row < (ms[j] == 1 || p->beside ? 1 : 2); row++)
-            PetscCall(
-              MultCell(&t, &key, trans ? "mult^T" : "mult", ms[j], row ? PETSC_TRUE : PETSC_FALSE, peers, ctx, ""));
+            PetscCall(MultCell(&t, &key, "mult", trans ? "mult^T" : "mult", ms[j], row ? PETSC_TRUE : PETSC_FALSE,
+                               peers, ctx, ""));
       }
       if (peers && peers->destroy) PetscCall((*peers->destroy)(&ctx));
       PetscCall(MultDestroy(&t));
@@ -251,6 +268,39 @@ PetscErrorCode MultPart(Place *p, const MultPeers *peers)
     PetscCall(PetscFree(bi));
     PetscCall(PetscFree(bj));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Many of them at once, each on a cube of edge run->taskedge, and 30; one and four columns */
+PetscErrorCode MultTasks(Place *p, const MultPeers *peers)
+{
+  const Run *run = p->run;
+  Key        key = {NULL};
+
+  PetscFunctionBeginUser;
+  PetscCall(Heading(p, "Many sparse blocks times blocks at once, 7-point stencil"));
+  for (PetscInt j = 0; j < run->nbs; j++)
+    for (PetscInt i = 0; i <= run->ntasks; i++) {
+      const PetscInt ntasks = i < run->ntasks ? run->tasks[i] : 30,
+                     nb     = ntasks * run->taskedge * run->taskedge * run->taskedge;
+      PetscInt *bi, *bj;
+      void     *ctx = NULL;
+      Mult      t;
+
+      if (p->beside && ntasks != 1 && ntasks != 30) continue;
+      PetscCall(Stencil(run->taskedge, ntasks, &bi, &bj));
+      PetscCall(MultCreate(p, NativePrecision(), run->bs[j], nb, bi, bj, 4, PETSC_TRUE, ntasks, &t));
+      if (peers && peers->create) PetscCall((*peers->create)(&t, &ctx));
+      for (int trans = 0; trans < 2; trans++)
+        for (PetscInt m = 1; m <= 4; m += 3) {
+          t.trans = trans ? PETSC_TRUE : PETSC_FALSE;
+          PetscCall(MultCell(&t, &key, "tasks", trans ? "mult^T" : "mult", m, PETSC_FALSE, peers, ctx, ""));
+        }
+      if (peers && peers->destroy) PetscCall((*peers->destroy)(&ctx));
+      PetscCall(MultDestroy(&t));
+      PetscCall(PetscFree(bi));
+      PetscCall(PetscFree(bj));
+    }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -272,7 +322,7 @@ static int GroupCompare(const void *a, const void *b)
 PetscErrorCode MultGroups(Place *p, const MultPeers *peers, PetscInt nb, PetscInt bs)
 {
   PetscInt *bi, *bj, *gi, *gj, *order, nz = 0;
-  Key       key;
+  Key       key = {NULL};
 
   PetscFunctionBeginUser;
   PetscCall(Heading(p, "Sparse block times block, rows of 1 to 512 blocks: in their order, and by length"));
@@ -303,10 +353,10 @@ PetscErrorCode MultGroups(Place *p, const MultPeers *peers, PetscInt nb, PetscIn
     void            *ctx    = NULL;
     Mult             t;
 
-    PetscCall(MultCreate(p, NativePrecision(), bs, nb, grouped ? gi : bi, grouped ? gj : bj, 16, PETSC_FALSE, &t));
+    PetscCall(MultCreate(p, NativePrecision(), bs, nb, grouped ? gi : bi, grouped ? gj : bj, 16, PETSC_FALSE, 1, &t));
     if (others && others->create) PetscCall((*others->create)(&t, &ctx));
     for (PetscInt m = 1; m <= 16; m *= 4)
-      PetscCall(MultCell(&t, &key, grouped ? "rows sorted" : "rows", m, PETSC_FALSE, others, ctx, ""));
+      PetscCall(MultCell(&t, &key, "mult", grouped ? "rows sorted" : "rows", m, PETSC_FALSE, others, ctx, ""));
     if (others && others->destroy) PetscCall((*others->destroy)(&ctx));
     PetscCall(MultDestroy(&t));
   }

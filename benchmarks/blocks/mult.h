@@ -7,16 +7,19 @@
 
 #include "run.h"
 
+#define MAXMULTTASKS 64
+
 /*
   A square matrix of nb x nb blocks, the same in all its forms: number e of the values, in the order of the blocks, each
-  column-major, is that of the tile
+  column-major, is that of the tile. Of many tasks: their matrices as blocks on its diagonal, alike in their patterns,
+  one after the other; A[] are these
 */
 typedef struct {
   Place              *p;
   PetscSpikePrecision precision;
-  PetscInt            bs, nb, nz, m, *bi, *bj;
+  PetscInt            bs, nb, nz, m, ntasks, *bi, *bj;
   PetscBool           rowmajor, trans;
-  SpikeBlockMat       A;
+  SpikeBlockMat       A[MAXMULTTASKS];
   void               *a, *x, *y;
 } Mult;
 
@@ -29,6 +32,8 @@ typedef struct {
 
 extern const MultPeers multhostpeers;
 
+void           MultTaskList(const Mult *t, SpikeBlockTask tasks[]);
 PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error);
 PetscErrorCode MultPart(Place *p, const MultPeers *peers);
+PetscErrorCode MultTasks(Place *p, const MultPeers *peers);
 PetscErrorCode MultGroups(Place *p, const MultPeers *peers, PetscInt nb, PetscInt bs);

@@ -212,9 +212,9 @@ PetscErrorCode Report(const Place *p, const Key *key, const char solver[], doubl
   if (p->run->csv) {
     fprintf(p->run->csv,
             "%s,%s,%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
-            ",%.6e,%.6e,%.6e,%.1f,%.3g,%s\n",
+            ",%.6e,%.6e,%.6e,%.1f,%.3g,%.6e,%s\n",
             key->part, key->op, solver, p->name, PrecisionName(key->precision), key->rowmajor ? "rows" : "cols",
-            key->bs, key->n, key->m, key->tasks, ms, graph, key->bytes, 1e-9 * p->rate, error, note);
+            key->bs, key->n, key->m, key->tasks, ms, graph, key->bytes, 1e-9 * p->rate, error, key->operations, note);
     fflush(p->run->csv);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

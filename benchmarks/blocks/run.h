@@ -19,12 +19,13 @@
 typedef PetscErrorCode (*BlockWork)(void *ctx, PetscInt copy);
 
 typedef struct {
-  PetscInt repeat;
-  PetscInt n[MAXLIST], m[MAXLIST], bs[MAXLIST], tasks[MAXLIST], edge[MAXLIST], lu[MAXLIST];
-  PetscInt nn, nm, nbs, ntasks, nedge, nlu;
-  PetscInt taskrows, taskedge; /* of each of many tasks: rows of tall blocks, edge of a cube of block rows */
-  FILE    *csv;
-  void    *tile[2];
+  PetscInt  repeat;
+  PetscInt  n[MAXLIST], m[MAXLIST], bs[MAXLIST], tasks[MAXLIST], edge[MAXLIST], lu[MAXLIST];
+  PetscInt  nn, nm, nbs, ntasks, nedge, nlu;
+  PetscInt  taskrows, taskedge; /* of each of many tasks: rows of tall blocks, edge of a cube of block rows */
+  PetscBool complete;           /* factors have all fill */
+  FILE     *csv;
+  void     *tile[2];
 } Run;
 
 typedef struct _n_Place Place;
@@ -50,7 +51,7 @@ typedef struct {
   PetscSpikePrecision precision;
   PetscBool           rowmajor;
   PetscInt            bs, n, m, tasks;
-  double              bytes;
+  double              bytes, operations; /* additions and multiplications of real numbers; 0: not counted */
 } Key;
 
 static inline size_t NumberBytes(PetscSpikePrecision precision)
@@ -112,7 +113,7 @@ static inline PetscInt CopiesOf(const Place *p, double bytes, PetscInt most)
 
 static inline void CSVHeader(FILE *csv)
 {
-  fprintf(csv, "part,op,solver,place,precision,layout,bs,n,m,tasks,ms,graph_ms,bytes,copy_gbs,error,note\n");
+  fprintf(csv, "part,op,solver,place,precision,layout,bs,n,m,tasks,ms,graph_ms,bytes,copy_gbs,error,operations,note\n");
 }
 
 PetscErrorCode TilesCreate(Run *run);

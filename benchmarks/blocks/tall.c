@@ -328,7 +328,7 @@ static PetscErrorCode TallCell(Tall *t, Key *key, SpikeBlockOp op, PetscBool row
 PetscErrorCode TallPart(Place *p, PetscBool dot, PetscBool axpy, TallPeers peers)
 {
   const Run *run = p->run;
-  Key        key;
+  Key        key = {NULL};
   Tall       t;
 
   PetscFunctionBeginUser;
@@ -353,7 +353,7 @@ PetscErrorCode TallPart(Place *p, PetscBool dot, PetscBool axpy, TallPeers peers
 PetscErrorCode TallTasks(Place *p, TallPeers peers)
 {
   const Run *run = p->run;
-  Key        key;
+  Key        key = {NULL};
   Tall       t;
 
   PetscFunctionBeginUser;

@@ -7,9 +7,11 @@ import subprocess
 import rows as tables
 
 # Options that PETSc reads where a program calls this function: names, or ends behind the prefix of a solver
-OTHERS = {"-mat_type": "MatSetFromOptions", "-use_gpu_aware_mpi": "PetscInitialize", "-dm_mat_type": "DMSetFromOptions",
+OTHERS = {"-mat_type": "MatSetFromOptions", "-use_gpu_aware_mpi": "PetscInitialize",
+          "-pc_spike_window_tol": "PCSetFromOptions", "-dm_mat_type": "DMSetFromOptions",
           "-dm_vec_type": "DMSetFromOptions", "-da_grid_x": "DMSetFromOptions", "-da_grid_y": "DMSetFromOptions",
-          "-da_grid_z": "DMSetFromOptions", "_pc_type": "KSPSetFromOptions", "_ksp_rtol": "KSPSetFromOptions"}
+          "-da_grid_z": "DMSetFromOptions", "_pc_type": "KSPSetFromOptions", "_ksp_rtol": "KSPSetFromOptions",
+          "_ksp_type": "KSPSetFromOptions"}
 TOOLS = {"ncu", "python3", "mpiexec"}  # their options are their own
 FUNCTIONS = {"least", "most", "min", "max", "float", "sqrt"}
 
@@ -40,7 +42,7 @@ def invocations(command):
     for k in range(len(words)):
         if words[k] in TOOLS:
             program, options = words[k], []
-        elif program in TOOLS and not words[k].startswith("-") and not re.fullmatch(r"\d+|gpus|cores", words[k]) \
+        elif program in TOOLS and not words[k].startswith("-") and not re.fullmatch(r"\d+|gpus|cores|each", words[k]) \
                 and (words[k - 1] in TOOLS or not words[k - 1].startswith("--")):
             program, options = words[k], []
         elif program is None:
@@ -62,6 +64,21 @@ def columns(figure):
     text = figure.ours + " " + figure.peer
     called = set(re.findall(r"([A-Za-z_]\w*)\(", re.sub(r"'[^']*'", "", text))) - FUNCTIONS
     return called | set(re.findall(r"(?:least|most)\('(\w+)'", text))
+
+
+def check_picture(place, row):
+    """picture = x | y | numbers [| log]; a figure of a paper has one, or "none: " and why."""
+    text = row.get("picture", "")
+    if text.startswith("none:"):
+        return
+    if not text:
+        if re.search(r"\[figure \d+\]", place):
+            yield f"{place}: has no picture"
+        return
+    parts = [part.strip() for part in text.split("|")]
+    if len(parts) < 3 or not re.fullmatch(r"[\d ]+", parts[2]) or parts[3:] not in ([], ["log"]) or not all(
+            0 < int(n) <= len(row["figure list"]) and row["figure list"][int(n) - 1].loop for n in parts[2].split()):
+        yield f"{place}: picture = x | y | numbers of figures in loops [| log], not {text}"
 
 
 def check_row(place, row, top, build, helps):
@@ -117,11 +134,10 @@ def check_row(place, row, top, build, helps):
         for column in sorted(columns(figure)):
             if column not in given and not (csv and re.search(rf"\b{column}\b", text)):
                 yield f"{place}: nothing gives the column {column}"
-    parts = [part.strip() for part in row["picture"].split("|")] if row.get("picture") else ["x", "y", "1"]
-    if len(parts) < 3 or not re.fullmatch(r"[\d ]+", parts[2]) or parts[3:] not in ([], ["log"]) or not all(
-            0 < int(n) <= len(row["figure list"]) and row["figure list"][int(n) - 1].loop or not row.get("picture")
-            for n in parts[2].split()):
-        yield f"{place}: picture = x | y | numbers of figures in loops [| log], not {row['picture']}"
+    yield from check_picture(place, row)
+    named = any(figure.peer != "-" for figure in row["figure list"])
+    if named == row["peer"].startswith("none:"):
+        yield f"{place}: peer = {row['peer'].split()[0]} ..., but {'some' if named else 'no'} figures have one"
     for word in row.get("where", "").split():
         column = word.split("=")[0]
         if column not in given and not (csv and re.search(rf"\b{column}\b", text)):

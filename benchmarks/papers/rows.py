@@ -6,44 +6,51 @@ A section is a row: a table, a figure or a claim of the paper. Its keys:
   what, section, setting  what the paper shows, where, and how it was measured
   command               a line for each run on a GPU
   host                  the same on a machine without one; without the key the row needs a GPU
-  needs                 of gpu (also for `host`), gpus (two or more), cudss, mkl, matrices, table, single, complex, ncu:
-                        what the row cannot do without
+  needs                 of gpu (also for `host`), gpus (two or more, where there is a GPU), cudss, mkl, matrices, table,
+                        single, complex, ncu: what the row cannot do without
   context, read         regular expressions, one a line, with named groups: a line that `context` matches gives values
-                        to the records after it, one that `read` matches is a record. `read = csv`: the files that
-                        programs write to {csv}
+                        to the records after it, one that `read` matches is a record. The first line is "$ " and the
+                        command. `read = csv`: the files that programs write to {csv}
   recorded              files of benchmarks/results with the same output, for machines on which the row does not run
   where                 what holds for every record that a figure looks at: name=value, separated by blanks,
                         _ for a blank in a value
-  figures               one a line: [for NAME in VALUES:] label | the paper's | ours | the peer's | more, less or info
-  peer                  who the peer is
+  figures               one a line: [for NAME in VALUES:] label | the paper's | ours | the peer's | what is better
+  peer                  who the peer is, the best of today; or "none: " and why
   differs               what is not as in the paper
   picture               axes of a picture, and which lines of `figures`, from 1: x | y | 1 2 [| log]
 
 In commands {gpus} and {cores} are their numbers, {cudss}, {mkl} and {matrices} are $SPIKE_CUDSS, $SPIKE_MKL and
 $SPIKE_MATRICES, {table} is those of paper-003's matrices that are in $SPIKE_MATRICES, {csv} a file of the run; [in
-brackets] stands what is left out where its word is not known.
+brackets] stands what is left out where its word is not known. A command with {each} runs several times: with 1, 2, 4
+and so on up to the number of GPUs, and with all of them; on a host with 1 and 2 in its place.
 
 A line that ends in a backslash goes on in the next one.
 
 A figure is an expression: ms(solver='ours', m=4) is column `ms` of the first record with these values; least() and
 most() of all such records are least('ms', m=4). With a loop the paper's values are separated by blanks, one for each
-turn; `place` is cuda or host, `cores` and `gpus` are their numbers. more: larger is better; less: smaller is; info:
-neither.
+turn; `place` is cuda or host, `cores` and `gpus` are their numbers. A value in parentheses, solver=('BLAS', 'MKL'), is
+any of these, solver=None any at all. What is better: more or less; "info more" and "info less": the same beside the
+peer, while the paper's figure is no bar; info: neither, without a peer.
 """
 import configparser
 import csv
 import math
+import pathlib
 import re
 import shlex
 
 KEYS = {"what", "section", "setting", "command", "host", "needs", "context", "read", "recorded", "where", "figures",
         "peer", "differs", "picture"}
 NEEDS = {"gpu", "gpus", "cudss", "mkl", "matrices", "table", "single", "complex", "ncu"}
-WORDS = {"gpus", "cores", "cudss", "mkl", "matrices", "table", "csv"}
+WORDS = {"gpus", "cores", "each", "cudss", "mkl", "matrices", "table", "csv"}
 
 
 class Missing(Exception):
     """No record has what a figure asks for."""
+
+
+class Late(Missing):
+    """There was no time for a command."""
 
 
 class Fault(Exception):
@@ -67,7 +74,7 @@ def read_table(path):
         unknown = set(row) - KEYS
         if unknown:
             raise Fault(f"{path}: [{name}] has the unknown key {sorted(unknown)[0]}")
-        for key in ("what", "section", "setting", "command", "figures", "differs"):
+        for key in ("what", "section", "setting", "command", "figures", "peer", "differs"):
             if not row.get(key, "").strip():
                 raise Fault(f"{path}: [{name}] has no {key}")
         if set(row.get("needs", "").split()) - NEEDS:
@@ -87,6 +94,11 @@ def read_table(path):
 def words_of(command):
     """The words between braces."""
     return set(re.findall(r"\{(\w+)\}", command))
+
+
+def repeated(command, counts):
+    """The commands of a line: with {each} one for each of the counts."""
+    return [command.replace("{each}", str(n)) for n in counts] if "each" in words_of(command) else [command]
 
 
 def expand(command, known):
@@ -120,8 +132,10 @@ class Figure:
         if len(self.paper) != len(self.values):
             raise Fault(f"{place} has {len(self.values)} turns and {len(self.paper)} figures: {line}")
         self.ours, self.peer, self.better = parts[2:]
-        if self.better not in ("more", "less", "info"):
+        if self.better not in ("more", "less", "info", "info more", "info less"):
             raise Fault(f"{place} ends in neither more, less nor info: {line}")
+        if self.better == "info" and self.peer != "-":
+            raise Fault(f"{place} has a peer, and ends in neither info more nor info less: {line}")
         for expression in (self.ours, self.peer):
             try:
                 compile(expression, place, "eval") if expression != "-" else None
@@ -150,6 +164,11 @@ def same(a, b):
     return x == y if x is not None and y is not None else str(a) == str(b)
 
 
+def fits(value, wanted):
+    """wanted: a value, any of several in parentheses, or None for any at all"""
+    return wanted is None or any(same(value, one) for one in (wanted if isinstance(wanted, tuple) else (wanted,)))
+
+
 class Columns(dict):
     """Names in an expression: columns of the records as functions."""
 
@@ -164,7 +183,7 @@ class Columns(dict):
         """The column's texts in all records that fit."""
         where = {**self.where, **where}
         return [r[column] for r in self.records
-                if column in r and all(k in r and same(r[k], v) for k, v in where.items())]
+                if column in r and all(k in r and fits(r[k], v) for k, v in where.items())]
 
     def numbers(self, column, where):
         found = [f for f in map(number, self.all(column, where)) if f is not None]
@@ -219,4 +238,44 @@ def read_output(row, text):
 
 def read_csv(path):
     with open(path) as f:
-        return list(csv.DictReader(line for line in f if not line.startswith("#")))
+        return csv_records(f)
+
+
+def csv_records(lines_of_file):
+    return list(csv.DictReader(line for line in lines_of_file if not line.startswith("#")))
+
+
+CSV = "---- csv\n"  # in outputs: between what a program printed and the file that it wrote
+
+
+class Outputs:
+    """The outputs of papers in a folder, as `paper` writes them: done[command] is (text, records, status)."""
+
+    def __init__(self, folder):
+        self.folder, self.gpus = pathlib.Path(folder), 0
+        for path in sorted(self.folder.glob("paper-*-output.txt")):
+            found = re.match(r"here: (\d+) x ", path.read_text())
+            self.gpus = max(self.gpus, int(found.group(1)) if found else 0)
+
+    def read(self, name):
+        """All outputs of this paper: those with a GPU where there are some."""
+        self.done, self.here, self.text = {}, [], ""
+        for path in sorted(self.folder.glob(f"{name}*-output.txt")):
+            head, _, text = path.read_text().partition("\n====")
+            if bool(re.match(r"here: \d+ x ", head)) != bool(self.gpus):
+                continue
+            self.here += [line for line in head.strip().splitlines() if line not in self.here]
+            self.text += "\n====" + text
+            for block in re.split(r"^(?=\$ |==== )", text, flags=re.M):
+                self.block(block)
+        if not self.done:
+            raise Fault(f"no output of {name} in {self.folder}")
+
+    def block(self, block):
+        first, _, text = block.partition("\n")
+        if not first.startswith("$ ") or text.startswith(("as above\n", "not run: ")):
+            return
+        text, _, table = text.partition(CSV)
+        ended = re.search(r"^(?:exit status (\S+)|ended after \d+ seconds)$", text, flags=re.M)
+        status = 0 if not ended else "late" if ended.group(1) is None else 1
+        self.done[first[2:]] = (text, csv_records(table.strip().splitlines()) if table else [], status)

@@ -2,6 +2,7 @@
 /* cusparse.c: products of cuSPARSE, from the library that PETSc is linked with: on CSR and on BSR */
 #include "cusparse.h"
 #include "device.h"
+#include "streams.h"
 #include "../../common/symbols.h"
 
 /* The functions, whose enumerations are those of cusparse.h */
@@ -39,7 +40,9 @@ typedef struct {
     SPMV_CSR,
     SPMV_BSR,
     BSRMV,
-    BSRMM
+    BSRMM,
+    BSRMV_TASKS,
+    BSRMM_TASKS
   } which;
   SpikeDouble one, zero;
   SpikeSingle one1, zero1;
@@ -213,6 +216,29 @@ static void *CuSPARSEMatrix(const CuSPARSE *s)
   return s->which == SPMM_CSR || s->which == SPMV_CSR ? s->csr : (s->which == SPMM_BSRROW ? s->bsrrow : s->bsr);
 }
 
+/* Tasks one by one: all have the pattern of the first */
+static int CuSPARSETasks(const CuSPARSE *s)
+{
+  const Mult  *t   = s->t;
+  const void  *one = CuSPARSEScalar(s, PETSC_TRUE), *zero = CuSPARSEScalar(s, PETSC_FALSE);
+  const size_t size = NumberBytes(t->precision);
+  const int    rows = (int)(t->nb / t->ntasks), nz = (int)(t->nz / t->ntasks), bs = (int)t->bs, n = (int)t->nb * bs;
+
+  for (PetscInt i = 0; i < t->ntasks; i++) {
+    const char *a    = (const char *)t->a + (size_t)i * nz * bs * bs * size,
+               *x    = (const char *)t->x + (size_t)i * rows * bs * size;
+    char     *y      = (char *)t->y + (size_t)i * rows * bs * size;
+    const int status = s->which == BSRMV_TASKS
+                       ? s->f.bsrmv(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, rows, rows, nz, one, s->descr,
+                                    a, s->bi, s->bj, bs, x, zero, y)
+                       : s->f.bsrmm(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, 0, rows, (int)t->m, rows, nz,
+                                    one, s->descr, a, s->bi, s->bj, bs, x, n, zero, y, n);
+
+    if (status) return status;
+  }
+  return 0;
+}
+
 static PetscErrorCode CuSPARSEWork(void *ctx, PetscInt k)
 {
   CuSPARSE   *s   = (CuSPARSE *)ctx;
@@ -232,6 +258,7 @@ static PetscErrorCode CuSPARSEWork(void *ctx, PetscInt k)
   else if (s->which == BSRMM)
     status = s->f.bsrmm(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, 0, nb, m, nb, nz, one, s->descr, t->a,
                         s->bi, s->bj, bs, t->x, n, zero, t->y, n);
+  else if (s->which >= BSRMV_TASKS) status = CuSPARSETasks(s);
   else status = s->f.mv(s->handle, s->operation, one, mat, s->in, zero, s->out, s->type, s->algorithm, s->buffer);
   PetscCheck(!status, PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE: status %d", status);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -299,21 +326,26 @@ static PetscErrorCode CuSPARSELines(Mult *t, const Key *key, void *ctx)
                    {"SpMV CSR", SPMV_CSR, CUSPARSE_SPMV_ALG_DEFAULT},
                    {"SpMV BSR", SPMV_BSR, CUSPARSE_SPMV_ALG_DEFAULT},
                    {"bsrmv", BSRMV, 0},
-                   {"bsrmm", BSRMM, 0}};
+                   {"bsrmm", BSRMM, 0},
+                   {"bsrmv one by one", BSRMV_TASKS, 0},
+                   {"bsrmm one by one", BSRMM_TASKS, 0}};
   CuSPARSE *s   = (CuSPARSE *)ctx;
 
   PetscFunctionBeginUser;
+  if (t->ntasks > 1) PetscCall(MultStreamsLine(t, key));
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
   s->operation = t->trans ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(functions); i++) {
     const int       which  = functions[i].which;
-    const PetscBool vector = (PetscBool)(which == SPMV_CSR || which == SPMV_BSR || which == BSRMV);
+    const PetscBool vector = (PetscBool)(which == SPMV_CSR || which == SPMV_BSR || which == BSRMV ||
+                                         which == BSRMV_TASKS);
 
     if (vector && t->m > 1) continue;
     if (t->trans && (t->rowmajor || (which != SPMM_CSR && which != SPMV_CSR))) continue;
     if (t->trans && functions[i].algorithm == CUSPARSE_SPMM_CSR_ALG2) continue;
-    if (which == BSRMV && !(s->f.bsrmv && s->descr)) continue;
-    if (which == BSRMM && (!(s->f.bsrmm && s->descr) || t->rowmajor)) continue;
+    if (which >= BSRMV_TASKS && t->ntasks == 1) continue;
+    if ((which == BSRMV || which == BSRMV_TASKS) && !(s->f.bsrmv && s->descr)) continue;
+    if ((which == BSRMM || which == BSRMM_TASKS) && (!(s->f.bsrmm && s->descr) || t->rowmajor)) continue;
     s->which     = which;
     s->algorithm = functions[i].algorithm;
     PetscCall(CuSPARSELine(s, key, functions[i].name));

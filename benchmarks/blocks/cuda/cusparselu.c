@@ -421,6 +421,7 @@ PetscErrorCode IluDevicePeers(Ilu *t, Key *key)
 
   PetscFunctionBeginUser;
   if (t->ntasks > 1) PetscCall(IluStreamsLines(t, key));
+  if (t->p->run->complete) PetscFunctionReturn(PETSC_SUCCESS); /* cuSPARSE factors the pattern of the matrix alone */
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = CuSPARSELUAll(t, key);
   PetscCall(PetscPopErrorHandler());

@@ -104,7 +104,7 @@ PetscErrorCode SplitPart(Place *device, Place *host)
 {
   const PetscInt shares[] = {0, 1, 2, 4, 8, 16, SPLIT_TASKS};
   Split          s        = {device, host, {NULL, NULL}, {1, 1}, NULL, NULL};
-  Key            key      = {"split", "dot", NativePrecision(), PETSC_FALSE, 0, 0, 0, SPLIT_TASKS, 0.0};
+  Key            key      = {"split", "dot", NativePrecision(), PETSC_FALSE, 0, 0, 0, SPLIT_TASKS, 0.0, 0.0};
 
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%d tasks split between the device and one core: ms with", SPLIT_TASKS));
