@@ -432,6 +432,7 @@ static void PCSpikeForget_Private(PC_Spike *s)
   PCSpikeMatchingForget_Private(s);
   PCSpikeLoneForget_Private(s);
   PCSpikeBorderForget_Private(s);
+  s->exact = PETSC_FALSE;
 }
 
 /*
@@ -461,9 +462,9 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
-  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again) PCSpikeForget_Private(s);
+  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again && !s->exacts) PCSpikeForget_Private(s);
   s->matching.trying = s->matching.again;
-  s->matching.again = s->border.again = s->lone.again = PETSC_FALSE;
+  s->matching.again = s->border.again = s->lone.again = s->exacts = PETSC_FALSE;
   if (!*reuse) {
     if (s->matching.trying && s->aij) { /* of the same values */
       PetscCall(PCSpikeRestart_Private(pc));
@@ -618,11 +619,13 @@ static PetscErrorCode PCSpikeSetUpOrdered_Private(PC pc)
     ierr    = PCSpikeSetUp_Private(pc, &again);
     PCSpikeGatherLeave_Private(pc, entered);
     PetscCall(ierr);
+    if (!again) {
+      PetscCall(PCSpikeLookReset_Private(pc));
+      PetscCall(PCSpikeRefineVerify_Private(pc, &again));
+    }
     if (again) ((PC_Spike *)pc->data)->built = PETSC_FALSE; /* what there is goes when the next one begins */
     first = PETSC_FALSE;
   } while (again);
-  PetscCall(PCSpikeLookReset_Private(pc));
-  PetscCall(PCSpikeRefineVerify_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
