@@ -301,6 +301,73 @@ static PetscErrorCode TestTruncated(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A dominant band, but for the last row of each partition, which is coupled to the first row of the next one alone and
+  has a pivot of 1e-8: tips of 1e8, beside which far ends are small that are not. The matrix itself is well-conditioned
+*/
+static PetscErrorCode TestLargeTips(void)
+{
+  const PetscInt rows = 40, K = 3;
+  PetscMPIInt    size;
+  SpikeTestBand  band = {0, K, K, 1.5, SPIKE_TEST_RANDOM, 13};
+  Mat            A;
+  Vec            b, x;
+
+  PetscFunctionBegin;
+  if (PetscDefined(USE_REAL_SINGLE)) PetscFunctionReturn(PETSC_SUCCESS); /* such a pivot is not small enough there */
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  band.n = 4 * rows * size;
+  PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
+  for (PetscInt e = rows - 1; e < band.n - 1; e += rows) {
+    PetscInt start, end;
+
+    PetscCall(MatGetOwnershipRange(A, &start, &end));
+    for (PetscInt j = e - K; e >= start && e < end && j <= PetscMin(e + K, band.n - 1); j++)
+      PetscCall(MatSetValue(A, e, j, j == e ? PETSC_SQRT_MACHINE_EPSILON : j == e + 1 ? 1.0 : 0.0, INSERT_VALUES));
+    if (e + 1 >= start && e + 1 < end) PetscCall(MatSetValue(A, e + 1, e, 1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 4));
+  for (PetscInt direct = 0; direct < 2; direct++) {
+    KSP         ksp;
+    PC          pc;
+    PCSpikeInfo info;
+
+    PetscCall(Create(A, A, NULL, &ksp, &pc));
+    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
+    PetscCall(PCSpikeSetMatchingType(pc, PC_SPIKE_MATCHING_NONE));
+    PetscCall(PCSpikeSetMaxBorder(pc, 0));
+    PetscCall(PCSpikeSetLocalPartitions(pc, 4));
+    if (direct) PetscCall(PCSpikeSetDirect(pc, PETSC_BOOL3_TRUE));
+    PetscCall(KSPSetUp(ksp));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    if (!direct)
+      PetscCall(SpikeTestCheck((PetscBool)(info.type == PC_SPIKE_TRUNCATED && !info.boosted),
+                               "large tips: coupled %d, boosted %" PetscInt_FMT " before a solve", (int)info.type,
+                               info.boosted));
+    for (PetscInt turn = 0; turn < 2; turn++) { /* and with new values */
+      PetscInt rebuilds;
+
+      PetscCall(CheckSolve(ksp, PETSC_FALSE, b, x, 0, 4, direct ? "large tips, direct" : "large tips"));
+      PetscCall(PCSpikeGetInfo(pc, &info));
+      rebuilds = info.rebuilds;
+      PetscCall(CheckSolve(ksp, PETSC_TRUE, b, x, 0, 4, "large tips, transposed"));
+      PetscCall(PCSpikeGetInfo(pc, &info));
+      PetscCall(SpikeTestCheck((PetscBool)(info.type == PC_SPIKE_FULL && info.rebuilds == 2 && rebuilds == 2),
+                               "large tips: coupled %d, %" PetscInt_FMT " setups from scratch", (int)info.type,
+                               info.rebuilds));
+      PetscCall(MatScale(A, 2.0));
+    }
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A product that is wrong once, in the last row: call number `wrong` from now on */
 static PetscErrorCode (*product)(Mat, Vec, Vec);
 static PetscInt calls, wrong;
@@ -721,6 +788,7 @@ int main(int argc, char **argv)
     PetscCall(TestPrecisions(20, 11));
     PetscCall(TestExtremes());
     PetscCall(TestTruncated());
+    PetscCall(TestLargeTips());
     PetscCall(TestProduct());
     PetscCall(TestMatrix());
     PetscCall(TestCorners());

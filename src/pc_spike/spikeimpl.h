@@ -205,6 +205,8 @@ typedef struct {
   PetscBool  traded;   /* `auto` does so though another band would hold all */
   PetscBool  gathers;  /* and that one takes rows of other ranks */
   PetscBool  whole;    /* a direct solve has come since: `auto` drops nothing */
+  PetscBool  exact;    /* a direct solve has missed its tolerance with truncated spikes: `auto` does not truncate */
+  PetscBool  exacts;   /* the setup that begins is made for that */
   PetscReal  crossing; /* share of sum |a_ij| that was dropped then                                       */
   PetscBool *joined;   /* while independent systems are looked for */
   /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */

@@ -283,6 +283,50 @@ static PetscErrorCode PCSpikeRefineOrdered_Private(PC pc, PetscBool trans, Vec b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Whether `auto` has truncated spikes, and a solve misses the tolerance for it: far ends are judged beside their tips,
+  and these may be large where partitions are worse conditioned than the matrix. Then it couples exactly, from the next
+  setup on, until the pattern changes. The same on all ranks
+*/
+static PetscErrorCode PCSpikeRefineExact_Private(PC pc, PetscReal eta, PetscBool *again)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  *again = PETSC_FALSE;
+  if (!(eta > PCSpikeRefineTolerance_Private(s)) || s->type != PC_SPIKE_AUTO || s->exact)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  *again = (PetscBool)(s->band.coupled && !s->band.full);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, again, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "Backward error %g of a solve with truncated spikes: setting up again with exact coupling\n",
+                      (double)eta));
+  s->exact = s->exacts = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x, whose backward error is *eta, once more with exact coupling, if that is worth it */
+static PetscErrorCode PCSpikeRefineAgain_Private(PC pc, PetscBool trans, Vec b, Vec x, PetscReal *eta)
+{
+  PC_Spike         *s      = (PC_Spike *)pc->data;
+  const PCSpikeInfo info   = s->info; /* the counts of solves go on */
+  const PetscInt    stands = s->refine.stands;
+  PetscBool         again;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeRefineExact_Private(pc, *eta, &again));
+  if (!again) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeChanged_Private(pc));
+  PetscCall(PCSetUp(pc));
+  s->info.solves      = info.solves;
+  s->info.refinements = info.refinements;
+  s->info.unsolved    = info.unsolved;
+  s->refine.stands    = stands;
+  PetscCall(PCSpikeApply_Private(pc, trans, b, x));
+  PetscCall(PCSpikeRefineOrdered_Private(pc, trans, b, x, eta));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCSpikeRefineVec_Private(PC pc, PetscBool trans, Vec b, Vec x)
 {
   PetscBool checks;
@@ -294,6 +338,7 @@ PetscErrorCode PCSpikeRefineVec_Private(PC pc, PetscBool trans, Vec b, Vec x)
   PetscCall(PetscLogEventBegin(PC_Spike_Refine, pc, b, x, 0));
   PetscCall(PCSpikeRefineOrdered_Private(pc, trans, b, x, &eta));
   PetscCall(PetscLogEventEnd(PC_Spike_Refine, pc, b, x, 0));
+  PetscCall(PCSpikeRefineAgain_Private(pc, trans, b, x, &eta));
   PetscCall(PCSpikeRefined_Private(pc, eta));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -315,6 +360,7 @@ PetscErrorCode PCSpikeRefineMat_Private(PC pc, PetscBool trans, Mat B, Mat X)
     PetscCall(MatDenseGetColumnVecRead(B, c, &b));
     PetscCall(MatDenseGetColumnVec(X, c, &x));
     PetscCall(PCSpikeRefineOrdered_Private(pc, trans, b, x, &eta));
+    PetscCall(PCSpikeRefineAgain_Private(pc, trans, b, x, &eta));
     PetscCall(MatDenseRestoreColumnVec(X, c, &x));
     PetscCall(MatDenseRestoreColumnVecRead(B, c, &b));
     worst = PetscMax(worst, eta);
@@ -326,9 +372,10 @@ PetscErrorCode PCSpikeRefineMat_Private(PC pc, PetscBool trans, Mat B, Mat X)
 
 /*
   Where each application is a solve, a setup whose factors may be inexact is tried on one right-hand side: a
-  factorization can fail, as with a MatSolverType, where a solve cannot say that it has
+  factorization can fail, as with a MatSolverType, where a solve cannot say that it has. *again: the setup has to be
+  made anew for exact coupling
 */
-PetscErrorCode PCSpikeRefineVerify_Private(PC pc)
+PetscErrorCode PCSpikeRefineVerify_Private(PC pc, PetscBool *again)
 {
   PC_Spike          *s = (PC_Spike *)pc->data;
   PCSpikeRefinement *f = &s->refine;
@@ -338,6 +385,7 @@ PetscErrorCode PCSpikeRefineVerify_Private(PC pc)
   Vec                b;
 
   PetscFunctionBegin;
+  *again = PETSC_FALSE;
   if (f->direct != PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeRefineChecks_Private(pc, PETSC_FALSE, &checks));
   if (!checks) PetscFunctionReturn(PETSC_SUCCESS);
@@ -352,6 +400,8 @@ PetscErrorCode PCSpikeRefineVerify_Private(PC pc)
   PetscCall(PCSpikeRefine_Private(pc, PETSC_FALSE, b, f->x, &eta));
   s->info.refinements = 0;
   if (eta <= PCSpikeRefineTolerance_Private(s)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeRefineExact_Private(pc, eta, again));
+  if (*again) PetscFunctionReturn(PETSC_SUCCESS);
   s->info.backward_error = eta;
   PetscCall(PCSpikeFail_Private(pc, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);

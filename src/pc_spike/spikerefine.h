@@ -27,7 +27,7 @@ PETSC_INTERN Mat            PCSpikeRefineMatrix_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineInitialize_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineBegin_Private(PC);
-PETSC_INTERN PetscErrorCode PCSpikeRefineVerify_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeRefineVerify_Private(PC, PetscBool *again);
 PETSC_INTERN PetscErrorCode PCSpikeRefineView_Private(PC, const PCSpikeInfo *, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeRefineRestore_Private(PC, PetscBool *restored);
 PETSC_INTERN PetscErrorCode PCSpikeRefineStands_Private(PC, PetscBool *stands);

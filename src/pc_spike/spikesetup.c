@@ -438,6 +438,7 @@ static void PCSpikeForget_Private(PC_Spike *s)
   PCSpikeLoneForget_Private(s);
   PCSpikeBorderForget_Private(s);
   PCSpikeTrialForget_Private(s);
+  s->exact = PETSC_FALSE;
 }
 
 /*
@@ -467,11 +468,12 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
-  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again && !s->trial.again && !s->trial.gathers)
+  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again && !s->trial.again && !s->trial.gathers &&
+      !s->exacts)
     PCSpikeForget_Private(s);
   s->matching.trying = s->matching.again;
   same               = (PetscBool)(s->matching.again || s->trial.again);
-  s->matching.again = s->border.again = s->lone.again = s->trial.again = s->trial.gathers = PETSC_FALSE;
+  s->matching.again = s->border.again = s->lone.again = s->trial.again = s->trial.gathers = s->exacts = PETSC_FALSE;
   if (!*reuse) {
     if (same && s->aij) { /* of the same values */
       PetscCall(PCSpikeRestart_Private(pc));
@@ -628,11 +630,13 @@ static PetscErrorCode PCSpikeSetUpOrdered_Private(PC pc)
     ierr    = PCSpikeSetUp_Private(pc, &again);
     PCSpikeGatherLeave_Private(pc, entered);
     PetscCall(ierr);
+    if (!again) {
+      PetscCall(PCSpikeLookReset_Private(pc));
+      PetscCall(PCSpikeRefineVerify_Private(pc, &again));
+    }
     if (again) ((PC_Spike *)pc->data)->built = PETSC_FALSE; /* what there is goes when the next one begins */
     first = PETSC_FALSE;
   } while (again);
-  PetscCall(PCSpikeLookReset_Private(pc));
-  PetscCall(PCSpikeRefineVerify_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
