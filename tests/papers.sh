@@ -188,10 +188,10 @@ passes "run: a command of two rows runs once" 'table 1 .* 4 2 2 1 0.5 .*table 2 
   env COUNT="$work/count" $run --rows "table 1,table 2" paper-998
 if [ "$(wc -l <count)" = 1 ]; then ok "run: and only once"; else cat count >output; not_ok "run: and only once"; fi
 known 'printf "matrix a\n 1 2.0 1.0\n"; exec sleep 100'
-refuses "run: a command that takes too long" 'commands failed or not finished: table 1' $run --seconds 2 --rows "table 1" paper-999
+unfinished='commands failed or not finished: table 1'
+refuses "run: a command that takes too long" "$unfinished" $run --seconds 2 --rows "table 1" paper-999
 passes "run: what it had printed counts" 'host, 1 commands NOT FINISHED in time time, n = 1 4 2 2 1 0.5' \
   cat out/paper-999-table1.txt
-unfinished='commands failed or not finished: table 1'
 refuses "run: no time for the second paper" "$unfinished .*$unfinished" \
   $run --total 2 paper-997 paper-999
 passes "run: what was not run" 'not run: the time of --total is over' cat out/paper-999-output.txt
