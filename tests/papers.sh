@@ -127,7 +127,8 @@ known() { printf '#!/bin/sh\necho "arguments: $*"\n%s\n' "$1" >stub/benchmarks/k
 run="env -u SPIKE_MKL PATH=$PATH python3 $paper --build stub --out out --quiet"
 known 'printf "matrix a\n 1 2.0 1.0\n 2 8.0 16.0\n 3 - -\nmatrix b\n 1 0.05 0.2\n"'
 lines='time, n = 1 4 2 2 1 0.5 peer better time, n = 2 4 8 0.5 16 2 speed 10 20 2 5 4'
-passes "run: ratios to the paper's figures and the peer's" "$lines the least of matrix a - 2 - - - error 1 2 - 1 0.5 peer better" \
+passes "run: ratios to the paper's figures and the peer's" \
+  "$lines the least of matrix a - 2 - - - error 1 2 - 1 0.5 peer better" \
   $run --rows "table 1" paper-999
 passes "run: what could not be, and why" 'not run: needs SPIKE_MKL=libmkl_rt.so.3, a GPU x 7 - - - -' $run paper-999
 passes "run: where a peer is faster; a host is not compared with the paper's GPU" \
