@@ -210,6 +210,7 @@ $(BINDIR)/benchmarks/$(1): $(call parts,$(1)) $(private)
 endef
 $(foreach folder,$(FOLDERS),$(eval $(call FOLDER_RULE,$(folder))))
 
+$(BINDIR)/tests/kernels/cudatridiagonal: $(wildcard benchmarks/tridiagonal/cuda/once.*)
 $(CUDATESTS): $(BINDIR)/%: %.cu $(private) $(BASE)/cudaflags
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "   CUDA $<")
@@ -349,7 +350,7 @@ dmdatutorials: $(so)
 # Quick ones of them are a part of make check: tests/dmdatutorials.sh
 QUICK := ^(ksp/ex29_[1-46]|ksp/ex45_[12]|ksp/ex49_[1-35]|snes/ex5_[12]|snes/ex19_[68]|ts/ex7_[12]|ts/ex9_[1-3])$$
 $(LOADING)/dmdatutorials/prepared: tools/dmdatutorials $(BUILD)/flags
-	@mkdir -p $(@D)
+	@rm -rf $(@D) && mkdir -p $(@D)
 	@$(RUNENV) $(DMDACC) tools/dmdatutorials prepare $(@D) '$(QUICK)'
 	@touch $@
 

@@ -135,8 +135,7 @@ PetscErrorCode MatBAIJCUDAGetParts_Private(Mat A, Mat parts[2], const PetscInt *
 
 /*
   Operations of MATMPIBAIJ write into the parts, and some say so in the state of A alone, more of them before PETSc
-  3.26:
-  the states of the parts follow, for the copies and for preconditioners that have a part
+  3.26. The states of the parts follow, for the copies and for preconditioners that have a part
 */
 PetscErrorCode MatBAIJCUDAGetChangedParts_Private(Mat A, Mat parts[2])
 {
@@ -147,7 +146,8 @@ PetscErrorCode MatBAIJCUDAGetChangedParts_Private(Mat A, Mat parts[2])
   PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (c->values == state) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int k = 0; k < 2; k++) PetscCall(PetscObjectStateIncrease((PetscObject)parts[k]));
+  for (int k = 0; k < 2; k++)
+    if (parts[k]) PetscCall(PetscObjectStateIncrease((PetscObject)parts[k]));
   c->values = state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -296,6 +296,7 @@ static PetscErrorCode DeviceProfile(const Run *run, PetscInt nsys, PetscInt m, P
     if (!run->use[k]) continue;
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr = SystemsCreate(&r, &c, &SpikeTridiagonalKernels_CUDA, &algorithms[k], &o->t[0]);
+    if (!ierr) ierr = OnceCreate(&o->t[0], &o->once[0]);
     PetscCall(PetscPopErrorHandler());
     PetscCheck(!ierr || ierr == PETSC_ERR_SUP, PETSC_COMM_SELF, ierr, "%s cannot be made: error %d", algorithms[k].name,
                (int)ierr);
@@ -316,6 +317,7 @@ static PetscErrorCode DeviceProfile(const Run *run, PetscInt nsys, PetscInt m, P
         }
       }
     }
+    PetscCall(OnceDestroy(&o->once[0]));
     PetscCall((*o->t[0].k->destroy)(&o->t[0]));
   }
   PetscCall(DeviceDestroy(&dev));
