@@ -494,7 +494,7 @@ static PetscErrorCode TestDirect(void)
       for (PetscInt checked = 0; checked < (PetscDefined(USE_REAL_SINGLE) ? 1 : 2); checked++) {
         PetscCall(PetscSNPrintf(text, sizeof(text),
                                 "-pc_spike_matching_type none -pc_spike_precision %s -pc_spike_max_refinements %d",
-                                PetscDefined(USE_REAL_SINGLE) ? "bf16" : "single", checked ? 30 : 0));
+                                PetscDefined(USE_REAL_SINGLE) ? "bf16" : "single", checked ? 60 : 0));
         PetscCall(
           CheckDirect(&hollow, types[t], text, (PetscBool)checked, checked ? "boosted" : "boosted, without a check"));
       }
