@@ -41,6 +41,7 @@ refused='! "$@" >refused.$$ 2>&1 && grep "need 8.0 or later" refused.$$'
 
 kernels="cudasetup cudacholesky cudaapply cudafull cudahalf cudapivoted cudadiaband cudalook"
 kernels="$kernels cudatridiagonal cudabatch cudarhs cudakrylov cudakrylovbasis cudastencil cudadia cudablock"
+kernels="$kernels cudacapture"
 spike="spike_operator spike_change spike_periodic spike_tridiagonal spike_batch spike_matapply"
 for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do
   with="env LD_PRELOAD=$limits SPIKE_DEVICE_SHARED=$shared SPIKE_DEVICE_REFUSED=1"
@@ -55,10 +56,6 @@ for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do
     # shellcheck disable=SC2086
     passes "$k, $shared bytes of shared memory" $with "$bin/$k" -mat_type aijcusparse -most $most
   done
-  wait # it measures the memory of the device: alone
-  # shellcheck disable=SC2086
-  passes "cudacapture, $shared bytes of shared memory" $with "$bin/kernels/cudacapture" -small
-  wait
 done
 for k in spike_operator spike_tridiagonal; do
   passes "$k, 20 multiprocessors" env LD_PRELOAD="$limits" SPIKE_DEVICE_MULTIPROCESSORS=20 "$bin/$k" \

@@ -5,9 +5,14 @@ static char
 #include "diacase.h"
 
 typedef enum {
-  NEVER, /* the diagonals tell everything */
-  ONCE,  /* entries are looked at one by one, the band comes from the diagonals all the same */
-  ALWAYS /* systems that are filled from CSR */
+  NEVER,  /* the diagonals tell everything */
+  ONCE,   /* entries are looked at one by one, the band comes from the diagonals all the same */
+  ALWAYS, /* systems that are filled from CSR */
+  /*
+    Small pivots that a trial does not make better: one of its ways is one partition on one rank, whose rows come there
+    as AIJ. Where that way is taken each setup copies new values into the same matrix, which is a MatConvert() too
+  */
+  GATHERED
 } Conversions;
 
 typedef struct {
@@ -46,7 +51,7 @@ static const SpikeCase cases[] =
     NEVER},
    {{"5 points, tridiagonal part", 400, 400, 5, {-20, -1, 0, 1, 20}, 0}, "-pc_spike_bandwidth 1", NEVER, NEVER},
    {{"above only", 230, 230, 4, {0, 1, 2, 40}, 3}, "-pc_spike_mat_ordering_type natural", NEVER, NEVER},
-   {{"no main diagonal", 150, 150, 2, {-3, 2}, 0}, "-pc_spike_mat_ordering_type natural", NEVER, NEVER},
+   {{"no main diagonal", 150, 150, 2, {-3, 2}, 0}, "-pc_spike_mat_ordering_type natural", NEVER, GATHERED},
    {{"wide, block", 333, 333, 6, {-200, -37, -5, 0, 1, 128}, 6},
     "-pc_spike_type block -pc_spike_mat_ordering_type natural",
     NEVER,
@@ -127,6 +132,21 @@ static PetscErrorCode SameBits(Vec x, Vec y, const char what[], const char where
   PetscCall(VecRestoreArrayRead(x, &xa));
   PetscCall(SpikeTestCheck((PetscBool)(differ < 0), "%s: %s differs at local row %" PetscInt_FMT, where, what, differ));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether there were as many conversions as expected in setup k, by what there was before and is now: a refill of
+  gathered rows that fails has its own before those of the setup from scratch
+*/
+static PetscBool Expected(Conversions expect, PetscInt conversions, PetscInt k, const PCSpikeInfo *before,
+                          const PCSpikeInfo *now)
+{
+  const PetscInt was = k && before->partitions == 1, is = now->partitions == 1;
+
+  if (!PetscDefined(USE_LOG)) return PETSC_TRUE;
+  if (expect == ALWAYS || (expect == ONCE && !k)) return (PetscBool)(conversions > 0);
+  if (expect == GATHERED && now->rebuilds > before->rebuilds) return (PetscBool)(conversions <= 1 + was);
+  return (PetscBool)(conversions == (expect == GATHERED ? is : 0));
 }
 
 /* Both preconditioners for the present values. *conversions of the one with diagonals */
@@ -213,6 +233,7 @@ static PetscErrorCode TestCase(const SpikeCase *s, PetscMPIInt size)
   PC             pa, pb;
   PetscInt       conversions;
   PetscLogDouble moved;
+  PCSpikeInfo    before, info = {0};
   char           where[128], prefix[32], text[256];
 
   PetscFunctionBegin;
@@ -234,12 +255,11 @@ static PetscErrorCode TestCase(const SpikeCase *s, PetscMPIInt size)
     /* what was dropped is too much now: another band */
     if (k == 3) PetscCall(SetValues(c, 4, dropping ? 3.0 : 1.0, A, B));
     if (k == 4) PetscCall(SetValues(c, 5, dropping ? 3.0 : 1.0, A, B));
+    before = info;
     PetscCall(Compare(s, pa, pb, &conversions, &moved, where));
-    PetscCall(
-      SpikeTestCheck((PetscBool)(!PetscDefined(USE_LOG) ||
-                                 (expect == ALWAYS ? conversions > 0
-                                                   : (k == 0 && expect == ONCE ? conversions > 0 : conversions == 0))),
-                     "%s: %" PetscInt_FMT " conversions", where, conversions));
+    PetscCall(PCSpikeGetInfo(pa, &info));
+    PetscCall(SpikeTestCheck(Expected(expect, conversions, k, &before, &info), "%s: %" PetscInt_FMT " conversions",
+                             where, conversions));
     PetscCall(SpikeTestCheck((PetscBool)(!device || size > 1 || expect == ALWAYS || !k || k == 3 || moved == 0.0),
                              "%s: %g bytes moved between host and device", where, (double)moved));
   }

@@ -303,7 +303,10 @@ static PetscErrorCode TestTruncated(void)
 
 /*
   A dominant band, but for the last row of each partition, which is coupled to the first row of the next one alone and
-  has a pivot of 1e-8: tips of 1e8, beside which far ends are small that are not. The matrix itself is well-conditioned
+  has a pivot of 1e-8: tips of 1e8, beside which far ends are small that are not. The matrix itself is well-conditioned.
+  What corrections leave out beside the windows of the first and the last partition is too much for refinement on the
+  host, so that it couples exactly. A device has one window for partitions that it sweeps together, and it reaches all
+  rows where the windows of their two ends meet, as here: truncated spikes do, and nothing is set up again
 */
 static PetscErrorCode TestLargeTips(void)
 {
@@ -355,7 +358,9 @@ static PetscErrorCode TestLargeTips(void)
       rebuilds = info.rebuilds;
       PetscCall(CheckSolve(ksp, PETSC_TRUE, b, x, 0, 4, "large tips, transposed"));
       PetscCall(PCSpikeGetInfo(pc, &info));
-      PetscCall(SpikeTestCheck((PetscBool)(info.type == PC_SPIKE_FULL && info.rebuilds == 2 && rebuilds == 2),
+      PetscCall(SpikeTestCheck((PetscBool)(strcmp(info.backend, "host")
+                                             ? info.rebuilds == (info.type == PC_SPIKE_FULL ? 2 : 1)
+                                             : info.type == PC_SPIKE_FULL && info.rebuilds == 2 && rebuilds == 2),
                                "large tips: coupled %d, %" PetscInt_FMT " setups from scratch", (int)info.type,
                                info.rebuilds));
       PetscCall(MatScale(A, 2.0));

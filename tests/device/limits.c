@@ -10,6 +10,9 @@
 
   SpikeDeviceFail(k) lets the k-th allocation of libpetscspike.so from then on fail, counted from 1; 0: none. It returns
   how many there were since the last call. tests/memory.c and tests/memory_matrices.c call it.
+
+  SpikeDeviceHeld() returns the bytes of the device that this process has allocated and not freed, whatever others have
+  there. tests/kernels/cudacapture.cu calls it.
 */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
@@ -135,14 +138,66 @@ static int Ours(void *address)
 /* An allocation of this size fails as any other does that has no memory, with CUDA's last error set */
 #define SIZE(size) (Ours(__builtin_return_address(0)) && ++allocations == failing ? (size_t)1 << 60 : (size))
 
+/* What is allocated on the device; the tests do that on one thread */
+static struct Block {
+  void  *p;
+  size_t size;
+} * blocks;
+static size_t nblocks, room, held;
+
+static cudaError_t Hold(cudaError_t error, void *p, size_t size)
+{
+  if (error != cudaSuccess || !p) return error;
+  if (nblocks == room) {
+    room   = room ? 2 * room : 256;
+    blocks = realloc(blocks, room * sizeof(*blocks));
+    if (!blocks) abort();
+  }
+  blocks[nblocks].p      = p;
+  blocks[nblocks++].size = size;
+  held += size;
+  return error;
+}
+
+static void Release(const void *p)
+{
+  for (size_t k = nblocks; k-- > 0;) {
+    if (blocks[k].p != p) continue;
+    held -= blocks[k].size;
+    blocks[k] = blocks[--nblocks];
+    return;
+  }
+}
+
+size_t SpikeDeviceHeld(void)
+{
+  return held;
+}
+
 cudaError_t cudaMalloc(void **p, size_t size)
 {
-  return BEHIND(cudaMalloc)(p, SIZE(size));
+  const cudaError_t error = BEHIND(cudaMalloc)(p, SIZE(size));
+
+  return Hold(error, error == cudaSuccess ? *p : NULL, size);
 }
 
 cudaError_t cudaMallocAsync(void **p, size_t size, cudaStream_t stream)
 {
-  return BEHIND(cudaMallocAsync)(p, SIZE(size), stream);
+  const cudaError_t error = BEHIND(cudaMallocAsync)(p, SIZE(size), stream);
+
+  return Hold(error, error == cudaSuccess ? *p : NULL, size);
+}
+
+cudaError_t cudaFree(void *p)
+{
+  Release(p);
+  return BEHIND(cudaFree)(p);
+}
+
+cudaError_t cudaFreeAsync(void *p, cudaStream_t stream)
+{
+  Release(p);
+  return BEHIND(cudaFreeAsync)(p, stream);
 }
 
 cudaError_t cudaMallocHost(void **p, size_t size)
