@@ -36,12 +36,15 @@
   method does not see. KSPGMRES then ends with a residual that is not that of its solution, and right-hand sides that
   are worse than those of the trial have larger errors. With several partitions and no border I - A M^-1 may be
   SPIKE_TRIAL_COUPLED: partitions lose digits at their interfaces whatever rows are exchanged. Factors that are not the
-  matrix's by intent, and those with boosted pivots and no border, are bad where they are of no use
+  matrix's by intent, and those with boosted pivots and no border, are bad where they are of no use, or of less
+  use than another way; but where all entries are there, each step of refinement takes SPIKE_TRIAL_REFINED of what
+  boosted pivots leave, and not of rounding that is amplified
 */
 #define SPIKE_TRIAL_ROUNDING 1e2
 #define SPIKE_TRIAL_BACKWARD 1e5
 #define SPIKE_TRIAL_COUPLED  1e-4
 #define SPIKE_TRIAL_USELESS  0.5
+#define SPIKE_TRIAL_REFINED  0.1
 
 /* Nothing is known of a new pattern */
 void PCSpikeTrialForget_Private(PC_Spike *s)
@@ -133,7 +136,8 @@ static PetscErrorCode PCSpikeTrialTry_Private(PC pc, PetscReal *error, PetscBool
   PetscCall(PCFactoredAgree_Private(pc, &alone));
   if (!exact) {
     *good = (PetscBool)(*error <= SPIKE_TRIAL_USELESS);
-    for (int w = 0; w < SPIKE_WAYS && !s->trial.decided; w++) /* others may have been exact, and bad as such */
+    /* others may have been exact, and bad as such */
+    for (int w = 0; w < SPIKE_WAYS && !s->trial.decided && (s->info.dropped > 0.0 || *error > SPIKE_TRIAL_REFINED); w++)
       if (w != s->trial.way && s->trial.error[w] >= 0.0 && s->trial.error[w] < *error) *good = PETSC_FALSE;
   } else if (backward <= SPIKE_TRIAL_ROUNDING * epsilon) *good = PETSC_TRUE;
   else if (alone) *good = (PetscBool)(*error <= root && backward <= SPIKE_TRIAL_BACKWARD * epsilon);
