@@ -58,6 +58,7 @@ static PetscErrorCode TestOperator(void)
     PetscInt      nlocal;
     Mat           A, B;
     PC            pc;
+    PCSpikeInfo   info;
     char          where[64], text[4096];
 
     PetscCall(Rows(k, 4 + 2 * (k % 5), &nlocal, &band.n));
@@ -78,6 +79,8 @@ static PetscErrorCode TestOperator(void)
     if (strstr(text, "ranks gathered on")) gathered++;
     PetscCall(SpikeTestBandSet(&band, 3.0, A)); /* new values */
     PetscCall(PCSetUp(pc));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    PetscCall(SpikeTestCheck((PetscBool)(info.refills == 1), "%s: %" PetscInt_FMT " refills", where, info.refills));
     PetscCall(CompareInverse(pc, &band, 3.0, where));
     wide    = band; /* another pattern: wider, then as before */
     wide.kl = PetscMin(band.kl + 3, band.n - 1);

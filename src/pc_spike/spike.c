@@ -97,8 +97,9 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Without row exchanges factors may grow, and a band may be worse conditioned than the matrix where a border makes that
   regular. Where growth, a border or pivots give reason for doubt, a setup is tried on two right-hand sides; factors
   that fail are made with row exchanges, then without a border too, where that is affordable, and the least wrong ones
-  are taken; -info and the view say so. Matrices with dominant rows are not tried. Later values of the pattern begin
-  with what was taken, and with dominant rows without exchanges.
+  are taken; -info and the view say so. Matrices with dominant rows are not tried, unless pivots are boosted or a border
+  amplifies errors. Later values of the pattern begin with what was taken; on the host those with dominant rows, after
+  others, without exchanges. On a device nothing counts dominant rows.
 
   -ksp_type preonly makes it a direct solver, where the band holds the whole matrix: each solve is checked by its
   backward error, and refined; where that does not help, the solve fails (`PCSpikeSetDirect()`). `MATSOLVERSPIKE` is the

@@ -12,6 +12,7 @@ PetscErrorCode PCSpikeBorderReset_Private(PC pc)
   PetscCall(MatDestroy(&d->T));
   PetscCall(PetscFree5(d->rows, d->place, d->at, d->fstart, d->enorm));
   PetscCall(PetscFree2(d->ti, d->tj));
+  PetscCall(PetscFree(d->nnz));
   PetscCall(PetscFree3(d->degree, d->edge, d->vertex));
   PetscCall(PCSpikeBorderRanksReset_Private(pc));
   PetscCall(PetscFree(d->column));
@@ -201,13 +202,12 @@ static void PCSpikeBorderPattern_Private(PCSpikeBorder *d, PetscInt start, Petsc
 static PetscErrorCode PCSpikeBorderSetPattern_Private(PCSpikeBorder *d)
 {
   const PetscInt n = d->T->rmap->n;
-  PetscInt      *nnz;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &nnz));
-  for (PetscInt i = 0; i < n; i++) nnz[i] = d->ti[i + 1] - d->ti[i];
-  PetscCall(MatSeqAIJSetPreallocation(d->T, 0, nnz));
-  PetscCall(PetscFree(nnz));
+  PetscCall(PetscMalloc1(n, &d->nnz));
+  for (PetscInt i = 0; i < n; i++) d->nnz[i] = d->ti[i + 1] - d->ti[i];
+  PetscCall(MatSeqAIJSetPreallocation(d->T, 0, d->nnz));
+  PetscCall(PetscFree(d->nnz));
   PetscCall(MatSeqAIJSetColumnIndices(d->T, d->tj));
   PetscCall(MatAssemblyBegin(d->T, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(d->T, MAT_FINAL_ASSEMBLY));

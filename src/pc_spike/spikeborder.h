@@ -70,6 +70,7 @@ typedef struct {
 
   /* work space, which goes with the PC where an error ends what needs it */
   PetscInt     *at, *ti, *tj; /* [m]; a pattern */
+  PetscInt     *nnz;          /* its rows        */
   PetscInt     *degree, (*edge)[2], *vertex;
   PetscInt     *pairs;
   PetscSF       sf;

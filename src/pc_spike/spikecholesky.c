@@ -78,8 +78,7 @@ PetscErrorCode PCSpikeCholeskyBegin_Private(PC pc, PetscBool *reuse)
                "Cholesky boosts no pivots, below which others would become negative: leave out -%spc_spike_shift_type, "
                "or -%spc_spike_factor_type cholesky",
                pre, pre);
-  } else if (s->matching.type == PC_SPIKE_MATCHING_ALWAYS || PCSpikeExchanges_Private(s) || s->userkl != s->userku ||
-             boosts)
+  } else if (s->matching.type == PC_SPIKE_MATCHING_ALWAYS || s->pivoting || s->userkl != s->userku || boosts)
     definite = PETSC_FALSE;
   if (definite != s->definite) *reuse = PETSC_FALSE;
   s->definite = definite;
@@ -121,10 +120,10 @@ PetscErrorCode PCSpikeCholeskyChoose_Private(PC pc)
   const PetscInt K = PetscMax(b->kl, b->ku);
 
   PetscFunctionBegin;
-  b->cholesky = s->definite;
+  b->cholesky = (PetscBool)(s->definite && !PCSpikeExchanges_Private(s));
   b->window   = s->window;
   b->corner   = s->window;
-  if (s->definite && s->factortype == PC_SPIKE_FACTOR_AUTO) {
+  if (b->cholesky && s->factortype == PC_SPIKE_FACTOR_AUTO) {
     if (b->kl != b->ku) {
       b->cholesky = PETSC_FALSE;
       PetscCall(PetscInfo(pc,

@@ -47,9 +47,10 @@ typedef struct {
 
   Each solve is checked and refined as `PCSpikeSetDirect()` says; -pc_spike_max_refinements 0 leaves that out. The
   factorization fails where a trial shows that solves do not reach the tolerance. Of a solve that does not reach it the
-  result stands, up to a backward error that is the square root of the machine epsilon, and the view of the factors
-  counts it; above it the result is marked, as by a failed factorization. The factors keep a reference to the matrix.
-  When its values change after the factorization, solves are those of the old values, and are not checked.
+  result stands, up to a backward error that is the square root of the machine epsilon, and with boosted pivots up to
+  such a residual, relative to the right-hand side, too; the view of the factors counts it. Above that the result is
+  marked, as by a failed factorization. The factors keep a reference to the matrix. When its values change after the
+  factorization, solves are those of the old values, and are not checked.
 
   An infinity or a NaN in the matrix, and solves that fail in the trial, are a `MAT_FACTOR_NUMERIC_ZEROPIVOT` too,
   because after a `MAT_FACTOR_OTHER` `PCLU` never factors that matrix again. -info :pc prints what it was. After a

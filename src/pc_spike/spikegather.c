@@ -16,6 +16,7 @@ PetscErrorCode PCSpikeGatherReset_Private(PC pc)
 
   PetscFunctionBegin;
   PetscCall(MatDestroy(&g->A));
+  PetscCall(MatDestroy(&g->P));
   PetscCall(ISDestroy(&g->rows));
   PetscCall(VecDestroy(&g->b));
   PetscCall(VecDestroy(&g->x));
@@ -92,30 +93,28 @@ static PetscErrorCode SpikeGatherRows_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A from the values of Pmat, and the first time all that goes with it */
-static PetscErrorCode SpikeGatherMatrix_Private(PC pc)
+/* A from the values of Pmat, and the first time all that goes with it; *same: a copy as AIJ has its pattern still */
+static PetscErrorCode SpikeGatherMatrix_Private(PC pc, PetscBool *same)
 {
   PCSpikeGather *g = &((PC_Spike *)pc->data)->gather;
-  Mat            P = NULL;
   Vec            v;
-  PetscBool      aij;
+  PetscBool      aij, device;
 
   PetscFunctionBegin;
+  *same = PETSC_TRUE;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)pc->pmat, MATMPIAIJ, &aij));
+  if (!aij) {
+    PetscCall(PCSpikeOnDevice_Private(pc, &device));
+    PetscCall(PCFactoredConvert_Private(pc, device ? MATAIJCUSPARSE : MATAIJ, (PetscBool)(g->A != NULL), &g->P, same));
+  }
   if (g->A) {
-    PetscCall(MatCreateSubMatrix(pc->pmat, g->rows, g->rows, MAT_REUSE_MATRIX, &g->A));
+    if (*same) PetscCall(MatCreateSubMatrix(aij ? pc->pmat : g->P, g->rows, g->rows, MAT_REUSE_MATRIX, &g->A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  *same = PETSC_TRUE;
   PetscCall(SpikeGatherRows_Private(pc));
-  if (!aij) {
-    PetscBool device, same;
-
-    PetscCall(PCSpikeOnDevice_Private(pc, &device));
-    PetscCall(PCFactoredConvert_Private(pc, device ? MATAIJCUSPARSE : MATAIJ, PETSC_FALSE, &P, &same));
-  }
-  PetscCall(MatCreateSubMatrix(P ? P : pc->pmat, g->rows, g->rows, MAT_INITIAL_MATRIX, &g->A));
+  PetscCall(MatCreateSubMatrix(aij ? pc->pmat : g->P, g->rows, g->rows, MAT_INITIAL_MATRIX, &g->A));
   PetscCall(MatPropagateSymmetryOptions(pc->pmat, g->A));
-  PetscCall(MatDestroy(&P));
   PetscCall(MatCreateVecs(g->A, &g->x, &g->b));
   PetscCall(MatCreateVecs(pc->pmat, NULL, &v));
   PetscCall(VecScatterCreate(v, g->rows, g->b, g->rows, &g->scatter));
@@ -133,18 +132,24 @@ static PetscErrorCode SpikeGatherMatrix_Private(PC pc)
 */
 PetscErrorCode PCSpikeGatherBegin_Private(PC pc, PetscBool first)
 {
-  PC_Spike      *s     = (PC_Spike *)pc->data;
-  PCSpikeGather *g     = &s->gather;
-  PetscBool      reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN), aij;
+  PC_Spike      *s   = (PC_Spike *)pc->data;
+  PCSpikeGather *g   = &s->gather;
+  PetscBool    reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN), aij, same, device;
+  PetscMemType memtype;
 
   PetscFunctionBegin;
   if (!g->least) PetscFunctionReturn(PETSC_SUCCESS);
   if (first) {
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)pc->pmat, MATMPIAIJ, &aij));
-    if (!aij) reuse = PETSC_FALSE; /* another conversion may have another pattern */
+    if (aij == (PetscBool)(g->P != NULL)) reuse = PETSC_FALSE;
+    if (g->P) { /* the copy is to be where its matrix is now */
+      PetscCall(PCSpikeOnDevice_Private(pc, &device));
+      PetscCall(MatGetMemType_Spike(g->P, &memtype));
+      if (PetscMemTypeHost(memtype) == device) reuse = PETSC_FALSE;
+    }
     PetscCall(PCFactoredAgree_Private(pc, &reuse));
-    if (reuse) PetscCall(SpikeGatherMatrix_Private(pc));
-    else {
+    if (reuse) PetscCall(SpikeGatherMatrix_Private(pc, &reuse));
+    if (!reuse) {
       s->built = PETSC_FALSE;
       PetscCall(PCSpikeGatherReset_Private(pc));
     }
@@ -155,7 +160,7 @@ PetscErrorCode PCSpikeGatherBegin_Private(PC pc, PetscBool first)
 
     PetscCall(PCSpikeGatherReset_Private(pc));
     g->least = least;
-    PetscCall(SpikeGatherMatrix_Private(pc));
+    PetscCall(SpikeGatherMatrix_Private(pc, &same));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

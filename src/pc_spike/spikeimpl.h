@@ -116,10 +116,13 @@ typedef struct {
   PetscBool decided;           /* the best way of this pattern                                               */
   PetscBool again;             /* the setup that is about to begin is for another way                        */
   PetscBool cheap;             /* the natural band is, in one partition                                      */
-  PetscBool gathers;           /* the setup that is about to begin is for this way, with rows on other ranks  */
   PetscBool suspect;           /* growth, border or pivots of this setup ask for a trial                     */
   PetscBool poor;              /* no way was good                                                            */
   PetscBool boosted, overflow; /* pivots of the band on any rank; one was not finite                         */
+  PetscInt  weak;              /* of the fill that decided: rows that are not dominant, -1: not known        */
+  PetscInt  now;               /* boosted pivots of this setup, on all ranks                                 */
+  PetscInt  boosts;            /* those of factors that were good, -1: of none                               */
+  PetscReal amplified;         /* that of the border of these, 0: of none                                    */
 } PCSpikeTrial;
 
 /* One partition in place of several: spikelone.c */

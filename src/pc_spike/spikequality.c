@@ -89,7 +89,8 @@ PetscErrorCode PCSpikeError_Private(PC pc, PetscReal *error, PetscReal *backward
   PCSpikeRefinement *f = &s->refine;
   const Mat          A = PCSpikeRefineMatrix_Private(pc);
   Vec                w, v;
-  PetscReal          norm, next, size, most = 0.0;
+  const PetscReal    anorm = PetscMin(f->norm, PETSC_MAX_REAL); /* no infinity */
+  PetscReal          norm, next, xnorm, scale, most = 0.0;
 
   PetscFunctionBegin;
   *error      = 0.0;
@@ -101,8 +102,9 @@ PetscErrorCode PCSpikeError_Private(PC pc, PetscReal *error, PetscReal *backward
   for (int k = 0; k < 2 && norm > 0.0; k++, norm = next) {
     PetscCall(VecScale(v, 1.0 / norm));
     PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, v, f->d));
-    PetscCall(VecNorm(f->d, NORM_2, &next));
-    size = 1.0 + f->norm * next;
+    PetscCall(VecNorm(f->d, NORM_2, &xnorm));
+    next  = xnorm;
+    scale = PetscMax(1.0, xnorm);
     if (!PetscIsInfOrNanReal(next)) {
       PetscCall(MatMult(A, f->d, f->r));
       PetscCall(VecAXPY(v, -1.0, f->r));
@@ -110,7 +112,7 @@ PetscErrorCode PCSpikeError_Private(PC pc, PetscReal *error, PetscReal *backward
     }
     if (PetscIsInfOrNanReal(next)) next = PETSC_MAX_REAL;
     *error = PetscMax(*error, next);
-    most   = PetscMax(most, next == PETSC_MAX_REAL ? next : next / size);
+    most   = PetscMax(most, next == PETSC_MAX_REAL ? next : (next / scale) / (1.0 / scale + anorm * (xnorm / scale)));
     if (next == PETSC_MAX_REAL) break;
   }
   PetscCall(VecDestroy(&v));

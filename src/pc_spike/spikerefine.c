@@ -47,6 +47,8 @@ PetscErrorCode PCSpikeRefineBegin_Private(PC pc)
   s->refine.measured     = PETSC_FALSE;
   s->refine.stands       = 0;
   s->refine.residual     = 0.0;
+  s->trial.suspect       = PETSC_FALSE;
+  s->trial.poor          = PETSC_FALSE;
   s->info.solves         = 0;
   s->info.refinements    = 0;
   s->info.unsolved       = 0;
@@ -346,9 +348,10 @@ PetscErrorCode PCSpikeRefineVec_Private(PC pc, PetscBool trans, Vec b, Vec x)
 /* Column by column: most need no step, and the product with A is all that is left */
 PetscErrorCode PCSpikeRefineMat_Private(PC pc, PetscBool trans, Mat B, Mat X)
 {
+  PC_Spike *s = (PC_Spike *)pc->data;
   PetscBool checks;
   PetscInt  ncols;
-  PetscReal eta, worst = -1.0;
+  PetscReal eta, worst = -1.0, residual = 0.0;
   Vec       b, x;
 
   PetscFunctionBegin;
@@ -363,8 +366,10 @@ PetscErrorCode PCSpikeRefineMat_Private(PC pc, PetscBool trans, Mat B, Mat X)
     PetscCall(PCSpikeRefineAgain_Private(pc, trans, b, x, &eta));
     PetscCall(MatDenseRestoreColumnVec(X, c, &x));
     PetscCall(MatDenseRestoreColumnVecRead(B, c, &b));
-    worst = PetscMax(worst, eta);
+    worst    = PetscMax(worst, eta);
+    residual = PetscMax(residual, s->refine.residual);
   }
+  s->refine.residual = residual;
   PetscCall(PetscLogEventEnd(PC_Spike_Refine, pc, B, X, 0));
   PetscCall(PCSpikeRefined_Private(pc, worst));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -409,7 +414,8 @@ PetscErrorCode PCSpikeRefineVerify_Private(PC pc, PetscBool *again)
 
 /*
   MATSOLVERSPIKE: whether the result of the last solve, whose backward error is above the tolerance, is good enough to
-  be handed out: up to the square root of the machine epsilon
+  be handed out: up to the square root of the machine epsilon. So is its residual where pivots were boosted: a singular
+  matrix has large solutions, whose backward error says nothing
 */
 PetscErrorCode PCSpikeRefineStands_Private(PC pc, PetscBool *stands)
 {
@@ -417,7 +423,7 @@ PetscErrorCode PCSpikeRefineStands_Private(PC pc, PetscBool *stands)
   const PetscReal most = PetscSqrtReal(PETSC_MACHINE_EPSILON);
 
   PetscFunctionBegin;
-  *stands = (PetscBool)(s->info.backward_error <= most);
+  *stands = (PetscBool)(s->info.backward_error <= most && !(s->boosted && s->refine.residual > most));
   if (!*stands) PetscFunctionReturn(PETSC_SUCCESS);
   s->refine.stands++;
   PetscCall(PetscInfo(pc,

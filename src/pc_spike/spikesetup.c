@@ -323,9 +323,9 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits, Pe
   s->limit = s->maxband >= 0 ? s->maxband : PETSC_INT_MAX;
   for (;;) {
     PetscCall(PCSpikeChoose_Private(pc, A));
-    *again = s->gather.again;
-    if (*again) s->trial.gathers = (PetscBool)(s->trial.way != SPIKE_WAY_GIVEN);
-    *fits = (PetscBool) !*again;
+    *again         = s->gather.again;
+    s->gather.same = *again;
+    *fits          = (PetscBool) !*again;
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeFits_Private(pc, &needed, &memory, fits));
     if (*fits) break;
@@ -468,12 +468,12 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
-  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again && !s->trial.again && !s->trial.gathers &&
+  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again && !s->trial.again && !s->gather.same &&
       !s->exacts)
     PCSpikeForget_Private(s);
   s->matching.trying = s->matching.again;
   same               = (PetscBool)(s->matching.again || s->trial.again);
-  s->matching.again = s->border.again = s->lone.again = s->trial.again = s->trial.gathers = s->exacts = PETSC_FALSE;
+  s->matching.again = s->border.again = s->lone.again = s->trial.again = s->gather.same = s->exacts = PETSC_FALSE;
   if (!*reuse) {
     if (same && s->aij) { /* of the same values */
       PetscCall(PCSpikeRestart_Private(pc));

@@ -14,17 +14,20 @@
   Each is tried once for a pattern, and if none is good the least wrong one is taken. Reasons for doubt are
 
       growth           max |u_ij| / ||A|| above SPIKE_TRIAL_GROWTH, where rows are not dominant. On a device it is
-                       looked
-                       for in setups from scratch alone, by what the sampled rows say; systems that have no U of a
-                       common form are tried in such setups on the host
+                       looked for in setups from scratch alone, by what the sampled rows say; systems that have no U of
+                       a common form are tried in such setups on the host
       border           ||Q_j|| / ||F_j|| ||A|| times the largest element of the inverse of S, scaled, above
                        SPIKE_TRIAL_BORDER: the rounding of the band's solves is amplified by it
       pivots           boosted ones, of the band or of S, and those that are not finite
 
-  so that dominant matrices pay for a look at their rows, inside of the fill, and nothing else.
+  so that dominant matrices without a border and without boosted pivots pay for a look at their rows, inside of the
+  fill, and nothing else. Later values of the pattern are tried again for more boosted pivots than those of factors that
+  were good, or for a border that amplifies ten times as much, where no other way was taken, or rows are dominant.
+
+  Both limits leave digits: the fourth root of the rounding unit's inverse, and its square root over 64
 */
-#define SPIKE_TRIAL_GROWTH 1e4
-#define SPIKE_TRIAL_BORDER 1e6
+#define SPIKE_TRIAL_GROWTH (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)5e1 : (PetscReal)1e4)
+#define SPIKE_TRIAL_BORDER (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)4e1 : (PetscReal)1e6)
 
 /*
   Factors are good where their backward error is rounding, whatever I - A M^-1 is: the matrix is ill-conditioned then.
@@ -33,34 +36,63 @@
   method does not see. KSPGMRES then ends with a residual that is not that of its solution, and right-hand sides that
   are worse than those of the trial have larger errors. With several partitions and no border I - A M^-1 may be
   SPIKE_TRIAL_COUPLED: partitions lose digits at their interfaces whatever rows are exchanged. Factors that are not the
-  matrix's by intent, and those with boosted pivots and no border, are bad where they are of no use
+  matrix's by intent, and those with boosted pivots and no border, are bad where they are of no use, or of less
+  use than another way; but where all entries are there, each step of refinement takes SPIKE_TRIAL_REFINED of what
+  boosted pivots leave, and not of rounding that is amplified
 */
 #define SPIKE_TRIAL_ROUNDING 1e2
 #define SPIKE_TRIAL_BACKWARD 1e5
 #define SPIKE_TRIAL_COUPLED  1e-4
 #define SPIKE_TRIAL_USELESS  0.5
+#define SPIKE_TRIAL_REFINED  0.1
 
 /* Nothing is known of a new pattern */
 void PCSpikeTrialForget_Private(PC_Spike *s)
 {
   s->trial.way     = SPIKE_WAY_GIVEN;
   s->trial.decided = PETSC_FALSE;
+  s->trial.weak = s->trial.boosts = -1;
+  s->trial.amplified              = 0.0;
   for (int w = 0; w < SPIKE_WAYS; w++) s->trial.error[w] = -1.0;
 }
 
-/* Whether options leave row exchanges open */
+/* Whether options leave row exchanges open. Paths are not the matrix, and smooth it as they are: symmetric, if it is */
 static PetscBool PCSpikeTrialMay_Private(const PC_Spike *s)
 {
   return (PetscBool)(SpikePrecisionBytes(s->precision) == sizeof(PetscReal) && s->type != PC_SPIKE_BLOCK &&
-                     s->factortype != PC_SPIKE_FACTOR_CHOLESKY && !s->band.cholesky &&
+                     !s->lines.active && s->factortype != PC_SPIKE_FACTOR_CHOLESKY && !s->band.cholesky &&
                      (s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_PARTITION));
 }
 
-/* Whether this setup gives reason for doubt, the same on all ranks; weak: rows that are not dominant, -1: not known */
-static PetscErrorCode PCSpikeTrialDoubt_Private(PC pc, PetscBool reuse, const SpikeFillStats *st, PetscBool *doubt)
+/* Whether boosted pivots and a border, which give reason for doubt, are as they were when factors were good */
+static PetscErrorCode PCSpikeTrialKnown_Private(PC pc, const SpikeFillStats *st, const SpikePivot *partition,
+                                                PetscBool *known)
+{
+  PC_Spike            *s = (PC_Spike *)pc->data;
+  PCSpikeTrial        *t = &s->trial;
+  const PCSpikeBorder *d = &s->border;
+
+  PetscFunctionBegin;
+  *known = PETSC_FALSE;
+  t->now = partition->nboost + (d->T ? d->nboost : 0);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &t->now, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)pc)));
+  if (t->way != SPIKE_WAY_GIVEN && (st->weak != 0 || t->weak != 0)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (t->overflow || t->now > t->boosts) PetscFunctionReturn(PETSC_SUCCESS);
+  *known = (PetscBool)(!d->T ||
+                       (d->ready && !d->bad && d->amplified <= PetscMax(SPIKE_TRIAL_BORDER, 10 * t->amplified)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether this setup is to be tried, the same on all ranks; weak: rows that are not dominant, -1: not known. suspect:
+  there is reason for doubt, known or not
+*/
+static PetscErrorCode PCSpikeTrialDoubt_Private(PC pc, PetscBool reuse, const SpikeFillStats *st,
+                                                const SpikePivot *partition, PetscBool *doubt)
 {
   PC_Spike            *s      = (PC_Spike *)pc->data;
   const PCSpikeBorder *d      = &s->border;
+  PetscBool            known  = PETSC_FALSE;
   const PetscBool      host   = PetscMemTypeHost(s->band.k->memtype) ? PETSC_TRUE : PETSC_FALSE;
   PetscReal            growth = -1.0;
 
@@ -71,6 +103,10 @@ static PetscErrorCode PCSpikeTrialDoubt_Private(PC pc, PetscBool reuse, const Sp
     PetscCall(PetscInfo(pc, "The solve with the border amplifies errors by %g\n", (double)d->amplified));
     *doubt = PETSC_TRUE;
   }
+  s->trial.suspect = *doubt;
+  s->trial.now     = 0;
+  if (*doubt) PetscCall(PCSpikeTrialKnown_Private(pc, st, partition, &known));
+  if (reuse && known) *doubt = PETSC_FALSE;
   if (*doubt || s->band.pivoting || s->band.cholesky) PetscFunctionReturn(PETSC_SUCCESS);
   if (st->weak == 0 || (st->weak < 0 && (reuse || s->expected < 0.0))) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*s->band.k->begin)(&s->band));
@@ -79,6 +115,7 @@ static PetscErrorCode PCSpikeTrialDoubt_Private(PC pc, PetscBool reuse, const Sp
   if (growth < 0.0 && s->band.n && host && !reuse) growth = PETSC_MAX_REAL;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &growth, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   *doubt = (PetscBool)(growth > SPIKE_TRIAL_GROWTH * st->norm);
+  if (*doubt) s->trial.suspect = PETSC_TRUE;
   if (*doubt && growth < PETSC_MAX_REAL)
     PetscCall(PetscInfo(pc, "Growth in the factors %g\n", (double)(growth / st->norm)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -97,8 +134,12 @@ static PetscErrorCode PCSpikeTrialTry_Private(PC pc, PetscReal *error, PetscBool
   exact = (PetscBool)(s->info.dropped == 0.0 && (s->border.T || !s->trial.boosted) && s->type != PC_SPIKE_TRUNCATED);
   PetscCall(PCFactoredAgree_Private(pc, &exact));
   PetscCall(PCFactoredAgree_Private(pc, &alone));
-  if (!exact) *good = (PetscBool)(*error <= SPIKE_TRIAL_USELESS);
-  else if (backward <= SPIKE_TRIAL_ROUNDING * epsilon) *good = PETSC_TRUE;
+  if (!exact) {
+    *good = (PetscBool)(*error <= SPIKE_TRIAL_USELESS);
+    /* others may have been exact, and bad as such */
+    for (int w = 0; w < SPIKE_WAYS && !s->trial.decided && (s->info.dropped > 0.0 || *error > SPIKE_TRIAL_REFINED); w++)
+      if (w != s->trial.way && s->trial.error[w] >= 0.0 && s->trial.error[w] < *error) *good = PETSC_FALSE;
+  } else if (backward <= SPIKE_TRIAL_ROUNDING * epsilon) *good = PETSC_TRUE;
   else if (alone) *good = (PetscBool)(*error <= root && backward <= SPIKE_TRIAL_BACKWARD * epsilon);
   else *good = (PetscBool)(*error <= PetscMax(SPIKE_TRIAL_COUPLED, root));
   PetscCall(PetscInfo(pc, "A trial of the factors: wrong by %g, backward error %g%s\n", (double)*error,
@@ -108,14 +149,15 @@ static PetscErrorCode PCSpikeTrialTry_Private(PC pc, PetscReal *error, PetscBool
 
 /*
   The way after this one that is open, SPIKE_WAYS: none is. The band without a border is affordable beside what there
-  is, or cheap, and then it need not be in several partitions, unless their number is given
+  is, or cheap, and then it need not be in several partitions, unless their number is given. It is to hold all entries
 */
 static PetscErrorCode PCSpikeTrialNext_Private(PC pc, SpikeWay *next)
 {
-  PC_Spike       *s    = (PC_Spike *)pc->data;
-  PCSpikeTrial   *t    = &s->trial;
-  const PetscReal work = SpikeBorderCost_Private(pc->pmat->rmap->N, s->info.natural_kl, s->info.natural_ku, 0, 0);
-  PetscBool       flags[2];
+  PC_Spike       *s          = (PC_Spike *)pc->data;
+  PCSpikeTrial   *t          = &s->trial;
+  const PetscReal work       = SpikeBorderCost_Private(pc->pmat->rmap->N, s->info.natural_kl, s->info.natural_ku, 0, 0);
+  const PetscInt  natural[2] = {s->info.natural_kl, s->info.natural_ku};
+  PetscBool       flags[3];
 
   PetscFunctionBegin;
   *next = SPIKE_WAYS;
@@ -123,8 +165,10 @@ static PetscErrorCode PCSpikeTrialNext_Private(PC pc, SpikeWay *next)
   else if (t->way != SPIKE_WAY_WHOLE && t->error[SPIKE_WAY_WHOLE] < 0.0) {
     flags[0] = (PetscBool)(s->givenkl != PETSC_DECIDE || !(work < SPIKE_BORDER_CHEAP));
     flags[1] = (PetscBool)(s->ex.across || (s->local_partitions == PETSC_DECIDE && s->band.coupled));
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flags, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+    flags[2] = PCSpikeCuts_Private(s, natural);
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flags, 3, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
     t->cheap = (PetscBool)!flags[0];
+    if (flags[2]) PetscFunctionReturn(PETSC_SUCCESS);
     if (s->border.T ? s->border.affordable || t->cheap : t->cheap && flags[1]) *next = SPIKE_WAY_WHOLE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -194,7 +238,7 @@ PetscErrorCode PCSpikeTrialReject_Private(PC pc, PetscBool *again)
 
   Input Parameters:
 + reuse - of the pattern: a refill whose factors are ten times as wrong as those that were chosen begins from scratch,
-          and so does one whose rows are dominant, while rows change places
+          and so does one whose rows are dominant, while rows change places that were not
 - st    - what the fill saw, of all ranks
 
   Output Parameter:
@@ -205,21 +249,21 @@ PetscErrorCode PCSpikeTrialAfter_Private(PC pc, PetscBool reuse, const SpikeFill
 {
   PC_Spike     *s = (PC_Spike *)pc->data;
   PCSpikeTrial *t = &s->trial;
-  PetscBool     has, good, failed[2];
+  PetscBool     doubt, has, good, failed[2];
   PetscReal     error;
 
   PetscFunctionBegin;
-  *again     = PETSC_FALSE;
-  t->suspect = t->poor = PETSC_FALSE;
+  *again = PETSC_FALSE;
   if (!PCSpikeTrialMay_Private(s)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (reuse && t->way != SPIKE_WAY_GIVEN && st->weak == 0) {
+  if (!reuse) t->weak = st->weak;
+  if (reuse && t->way != SPIKE_WAY_GIVEN && st->weak == 0 && t->weak > 0) {
     PetscCall(PetscInfo(pc, "Rows are dominant, and need no exchanges: choosing again\n"));
     PCSpikeTrialLeave_Private(s);
     *again = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PCSpikeTrialDoubt_Private(pc, reuse, st, &t->suspect));
-  if (!t->suspect) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeTrialDoubt_Private(pc, reuse, st, partition, &doubt));
+  if (!doubt) PetscFunctionReturn(PETSC_SUCCESS);
   failed[0] = (PetscBool)(partition->badrow >= 0 || (s->border.T && (s->border.bad || !s->border.ready)));
   failed[1] = PETSC_FALSE;
   if (s->border.T && s->border.bad && !(s->border.badvalue <= s->zeropivot)) t->overflow = PETSC_TRUE;
@@ -235,6 +279,8 @@ PetscErrorCode PCSpikeTrialAfter_Private(PC pc, PetscBool reuse, const SpikeFill
   if (good && (reuse || !t->decided)) { /* the first one that is good */
     t->error[t->way] = error;
     t->decided       = PETSC_TRUE;
+    t->boosts        = t->now;
+    t->amplified     = s->border.T ? s->border.amplified : 0.0;
   } else if (reuse) {
     *again = (PetscBool) !(error <= 10 * t->error[t->way]);
     if (*again) {
