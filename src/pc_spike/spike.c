@@ -91,8 +91,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   of A comes in too. Of a matrix that is dominant by rows no tip is above 1. What `PC_SPIKE_AUTO` goes by does not see
   tips that are large, where a partition is much worse conditioned than the matrix, nor ||I - A M^-1||, which is
   estimated for those who ask (`PCSpikeSetEstimate()`). A direct solve measures its error: where it misses its tolerance
-  with truncated spikes, `PC_SPIKE_AUTO` couples exactly, from that solve on, until the pattern of the matrix changes. A
-  Krylov method makes up for it in more iterations.
+  with truncated spikes, `PC_SPIKE_AUTO` couples exactly, from that solve on, until the pattern of the matrix, the
+  band that its values choose or an option changes. A Krylov method makes up for it in more iterations.
 
   Without row exchanges factors may grow, and a band may be worse conditioned than the matrix where a border makes that
   regular. Where growth, a border or pivots give reason for doubt, a setup is tried on two right-hand sides; factors

@@ -426,6 +426,7 @@ PETSC_INTERN PetscErrorCode PCSpikeLoneAfter_Private(PC, PetscBool, const SpikeP
 
 /* spiketrial.c: other ways to make factors that are of no use */
 PETSC_INTERN void           PCSpikeTrialForget_Private(PC_Spike *);
+PETSC_INTERN void           PCSpikeTrialLeave_Private(PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialReject_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialAfter_Private(PC, PetscBool, const SpikeFillStats *, const SpikePivot *,
                                                       PetscBool *);

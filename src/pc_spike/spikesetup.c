@@ -70,6 +70,7 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscCall(PCSpikeReset_Private(pc));
   PetscCall(PCSpikeLookReset_Private(pc));
   PetscCall(PCSpikeGatherReset_Private(pc));
+  ((PC_Spike *)pc->data)->whole = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -577,6 +578,9 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
           PetscInfo(pc,
                     "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n",
                     (double)st.maxdropped));
+      PCSpikeTrialLeave_Private(s);
+      *again = s->gather.leaves;
+      if (*again) PetscFunctionReturn(PETSC_SUCCESS);
       if (s->diagonals || s->border.T) A = NULL;
       PCSpikeForget_Private(s);
       PetscCall(PCSpikeRestart_Private(pc));

@@ -175,7 +175,7 @@ static PetscErrorCode PCSpikeTrialNext_Private(PC pc, SpikeWay *next)
 }
 
 /* Rows that were gathered for this way go back to their ranks */
-static void PCSpikeTrialLeave_Private(PC_Spike *s)
+void PCSpikeTrialLeave_Private(PC_Spike *s)
 {
   s->gather.leaves = (PetscBool)(s->trial.way == SPIKE_WAY_WHOLE && s->gather.least > 0);
 }
