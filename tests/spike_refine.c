@@ -321,16 +321,7 @@ static PetscErrorCode TestLargeTips(void)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   band.n = 4 * rows * size;
   PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
-  for (PetscInt e = rows - 1; e < band.n - 1; e += rows) {
-    PetscInt start, end;
-
-    PetscCall(MatGetOwnershipRange(A, &start, &end));
-    for (PetscInt j = e - K; e >= start && e < end && j <= PetscMin(e + K, band.n - 1); j++)
-      PetscCall(MatSetValue(A, e, j, j == e ? PETSC_SQRT_MACHINE_EPSILON : j == e + 1 ? 1.0 : 0.0, INSERT_VALUES));
-    if (e + 1 >= start && e + 1 < end) PetscCall(MatSetValue(A, e + 1, e, 1.0, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(SpikeTestLargeTips(&band, rows, band.n - 1, A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 4));
   for (PetscInt direct = 0; direct < 2; direct++) {

@@ -81,7 +81,7 @@ static PetscErrorCode TestTips(void)
 {
   const PetscInt rows = 40, K = 3;
   SpikeTestBand  band   = {0, K, K, 1.5, SPIKE_TEST_RANDOM, 13};
-  PetscInt       nlocal = 0, start, end;
+  PetscInt       nlocal = 0;
   Mat            A;
   Vec            b, x;
   KSP            ksp;
@@ -94,14 +94,7 @@ static PetscErrorCode TestTips(void)
   if (PetscDefined(USE_REAL_SINGLE) || size < 4) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Rows(rows, 2, &nlocal, &band.n));
   PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, nlocal, MATAIJ, &A));
-  PetscCall(MatGetOwnershipRange(A, &start, &end));
-  for (PetscInt e = rows - 1; e < band.n - 3; e += rows) {
-    for (PetscInt j = e - K; e >= start && e < end && j <= PetscMin(e + K, band.n - 1); j++)
-      PetscCall(MatSetValue(A, e, j, j == e ? PETSC_SQRT_MACHINE_EPSILON : j == e + 1 ? 1.0 : 0.0, INSERT_VALUES));
-    if (e + 1 >= start && e + 1 < end) PetscCall(MatSetValue(A, e + 1, e, 1.0, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(SpikeTestLargeTips(&band, rows, band.n - 3, A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 4));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));

@@ -221,6 +221,26 @@ static inline PetscErrorCode SpikeTestBandMat(MPI_Comm comm, const SpikeTestBand
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Large tips in a band: before row `end`, the last of each `rows` rows is coupled to the next row alone, and has a small
+  pivot
+*/
+static inline PetscErrorCode SpikeTestLargeTips(const SpikeTestBand *b, PetscInt rows, PetscInt end, Mat A)
+{
+  PetscInt first, last;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt e = rows - 1; e < end; e += rows) {
+    for (PetscInt j = e - b->kl; e >= first && e < last && j <= PetscMin(e + b->ku, b->n - 1); j++)
+      PetscCall(MatSetValue(A, e, j, j == e ? PETSC_SQRT_MACHINE_EPSILON : j == e + 1 ? 1.0 : 0.0, INSERT_VALUES));
+    if (e + 1 >= first && e + 1 < last) PetscCall(MatSetValue(A, e + 1, e, 1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode SpikeTestBandDense(const SpikeTestBand *b, PetscScalar *a)
 {
   PetscFunctionBegin;
