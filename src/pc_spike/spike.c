@@ -85,14 +85,15 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   the matrix. Where partitions are singular, though systems with the matrix have solutions, and factors are of no use
   therefore, one partition a rank is tried, unless their number is given; -info says so.
 
-  Why that bounds the error: with A = D S, F the far ends of the spikes, C the blocks that couple partitions and z the
-  tips of x = M^-1 b, truncation leaves b - A x = C F z but for the windows, so that the backward error of an
-  application is at most about ||F||: far ends relative to tips, times the tips. In ||I - A M^-1|| the condition number
-  of A comes in too. Of a matrix that is dominant by rows no tip is above 1. What `PC_SPIKE_AUTO` goes by does not see
-  tips that are large, where a partition is much worse conditioned than the matrix, nor ||I - A M^-1||, which is
-  estimated for those who ask (`PCSpikeSetEstimate()`). A direct solve measures its error: where it misses its tolerance
-  with truncated spikes, `PC_SPIKE_AUTO` couples exactly, from that solve on, until the pattern of the matrix, the
-  band that its values choose or an option changes. A Krylov method makes up for it in more iterations.
+  Why small far ends bound the error of the truncated form: with A = D S, F the far ends of the spikes, C the blocks
+  that couple partitions and z the tips of x = M^-1 b, truncation leaves b - A x = C F z but for the windows, so that
+  the backward error of an application is at most about ||F||: far ends relative to tips, times the tips. In ||I - A
+  M^-1|| the condition number of A comes in too. Of a matrix that is dominant by rows no tip is above 1. What
+  `PC_SPIKE_AUTO` goes by does not see tips that are large, where a partition is much worse conditioned than the matrix,
+  nor ||I - A M^-1||, which is estimated for those who ask (`PCSpikeSetEstimate()`). A direct solve measures its error:
+  where it misses its tolerance with truncated spikes, `PC_SPIKE_AUTO` couples exactly, from that solve on, until the
+  pattern of the matrix, the band that its values choose or an option changes. A Krylov method makes up for it in more
+  iterations.
 
   Without row exchanges factors may grow, and a band may be worse conditioned than the matrix where a border makes that
   regular. Where growth, a border or pivots give reason for doubt, a setup is tried on two right-hand sides; factors
