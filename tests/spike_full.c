@@ -205,26 +205,6 @@ static PetscErrorCode TestFirst(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||b - op(A) x|| / (||A|| ||x|| + ||b||) with the infinity norm of A */
-static PetscErrorCode BackwardError(Mat A, PetscBool trans, Vec b, Vec x, PetscReal *eta)
-{
-  Vec       r;
-  PetscReal anorm, bnorm, xnorm, rnorm;
-
-  PetscFunctionBegin;
-  PetscCall(VecDuplicate(b, &r));
-  if (trans) PetscCall(MatMultTranspose(A, x, r));
-  else PetscCall(MatMult(A, x, r));
-  PetscCall(VecAYPX(r, -1.0, b));
-  PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  PetscCall(VecNorm(x, NORM_2, &xnorm));
-  PetscCall(VecNorm(r, NORM_2, &rnorm));
-  *eta = rnorm / (anorm * xnorm + bnorm);
-  PetscCall(VecDestroy(&r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The backward error of a solve by KSPPREONLY, which must say that it succeeds */
 static PetscErrorCode Solve(KSP ksp, Mat A, PetscBool trans, PetscReal *eta, const char where[])
 {
@@ -240,7 +220,7 @@ static PetscErrorCode Solve(KSP ksp, Mat A, PetscBool trans, PetscReal *eta, con
   else PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ends with %s", where, KSPConvergedReasons[reason]));
-  PetscCall(BackwardError(A, trans, b, x, eta));
+  PetscCall(SpikeTestBackwardError(A, trans, b, x, eta));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -381,7 +361,7 @@ static PetscErrorCode TestHalf(void)
     PetscCall(SpikeTestCheck((PetscBool)(reason > 0 || reason == KSP_DIVERGED_PC_FAILED), "%s, dominance 1.0001: %s",
                              where, KSPConvergedReasons[reason]));
     if (reason > 0) {
-      PetscCall(BackwardError(A, PETSC_FALSE, b, x, &eta));
+      PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, x, &eta));
       PetscCall(SpikeTestSmall(eta, DIRECT, "backward error with dominance 1.0001", where));
     }
     PetscCall(Refill(A, &band, 1.02));

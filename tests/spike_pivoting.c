@@ -270,25 +270,6 @@ static PetscErrorCode TestRandom(PetscInt cases)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||b - A x|| / (||A|| ||x|| + ||b||) */
-static PetscErrorCode Backward(Mat A, Vec b, Vec x, PetscReal *eta)
-{
-  PetscReal anorm, xnorm, bnorm, rnorm;
-  Vec       r;
-
-  PetscFunctionBegin;
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(MatMult(A, x, r));
-  PetscCall(VecAYPX(r, -1.0, b));
-  PetscCall(VecNorm(r, NORM_2, &rnorm));
-  PetscCall(VecNorm(x, NORM_2, &xnorm));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
-  *eta = rnorm / (anorm * xnorm + bnorm);
-  PetscCall(VecDestroy(&r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The solution by LAPACK's gbtrf and gbtrs, on one rank */
 static PetscErrorCode Lapack(const Case *c, Vec b, Vec x)
 {
@@ -338,16 +319,16 @@ static PetscErrorCode TestLapack(void)
     PetscCall(MatCreateVecs(A, &x, &b));
     PetscCall(SpikeTestSetRandom(b, 9));
     PetscCall(Lapack(&c, b, x));
-    PetscCall(Backward(A, b, x, &lapack));
+    PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, x, &lapack));
     PetscCall(PCApply(pc, b, x));
-    PetscCall(Backward(A, b, x, &ours));
+    PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, x, &ours));
     PetscCall(SpikeTestSmall(ours, 100 * PetscMax(lapack, EPS / 16), "backward error", where));
     PetscCall(PCSpikeGetInfo(pc, &info));
     PetscCall(SpikeTestCheck((PetscBool)(info.growth >= 1.0 && info.growth < 1e4 && !info.boosted), "%s: growth %g",
                              where, (double)info.growth));
     PetscCall(PCSpikeSetPivoting(pc, PETSC_FALSE));
     PetscCall(PCApply(pc, b, x));
-    PetscCall(Backward(A, b, x, &plain));
+    PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, x, &plain));
     PetscCall(SpikeTestCheck((PetscBool) !(plain < 3 * ours), "%s: %g without pivoting, %g with it", where,
                              (double)plain, (double)ours));
     PetscCall(PCSpikeSetPivoting(pc, PETSC_TRUE));
@@ -356,7 +337,7 @@ static PetscErrorCode TestLapack(void)
     PetscCall(PCSpikeSetRefinementTolerance(pc, 10 * EPS));
     PetscCall(PCSpikeSetMaxRefinements(pc, 4));
     PetscCall(PCApply(pc, b, x));
-    PetscCall(Backward(A, b, x, &ours));
+    PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, x, &ours));
     PetscCall(SpikeTestSmall(ours, 100 * PetscMax(lapack, EPS / 16), "backward error of 4 partitions", where));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&b));
@@ -453,7 +434,7 @@ static PetscErrorCode TestChanges(void)
   PetscCall(MatConvert(A, MATDIA, MAT_INITIAL_MATRIX, &B));
   PetscCall(PCSetOperators(pc, B, B));
   PetscCall(PCApply(pc, b, y));
-  PetscCall(Backward(A, b, y, &eta));
+  PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, y, &eta));
   PetscCall(SpikeTestSmall(eta, 1e5 * EPS, "backward error", "from a MATDIA"));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_BF16));

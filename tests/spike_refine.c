@@ -22,28 +22,6 @@ static PetscErrorCode Create(Mat A, Mat P, const char prefix[], KSP *ksp, PC *pc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||b - op(A) x|| / (||A|| ||x|| + ||b||) with the infinity norm of A, by other means */
-static PetscErrorCode BackwardError(Mat A, PetscBool trans, Vec b, Vec x, PetscReal *eta)
-{
-  Vec       r, y; /* where the matrix is: products of MATAIJCUSPARSE leave vectors on the host as they were */
-  PetscReal anorm, bnorm, xnorm, rnorm;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &y, &r));
-  PetscCall(VecCopy(x, y));
-  if (trans) PetscCall(MatMultTranspose(A, y, r));
-  else PetscCall(MatMult(A, y, r));
-  PetscCall(VecAYPX(r, -1.0, b));
-  PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  PetscCall(VecNorm(x, NORM_2, &xnorm));
-  PetscCall(VecNorm(r, NORM_2, &rnorm));
-  *eta = rnorm == 0.0 ? 0.0 : rnorm / (anorm * xnorm + bnorm);
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CheckReason(KSP ksp, KSPConvergedReason expected, PCFailedReason failed, const char where[])
 {
   KSPConvergedReason reason;
@@ -93,7 +71,7 @@ static PetscErrorCode CheckSolve(KSP ksp, PetscBool trans, Vec b, Vec x, PetscIn
   PetscCall(CheckReason(ksp, KSP_CONVERGED_ITS, PC_NOERROR, where));
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PCGetOperators(pc, NULL, &P));
-  PetscCall(BackwardError(P, trans, b, x, &eta));
+  PetscCall(SpikeTestBackwardError(P, trans, b, x, &eta));
   PetscCall(SpikeTestSmall(eta, TOL, "backward error", where));
   PetscCall(SpikeTestSmall(PetscAbsReal(eta - info.backward_error), 0.1 * eta + PETSC_MACHINE_EPSILON,
                            "another backward error", where));
@@ -420,7 +398,7 @@ static PetscErrorCode TestProduct(void)
       PetscCall(KSPSolve(ksp, b, x));
       wrong = 0;
       PetscCall(CheckReason(ksp, KSP_CONVERGED_ITS, PC_NOERROR, where));
-      PetscCall(BackwardError(A, PETSC_FALSE, b, x, &eta));
+      PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, x, &eta));
       PetscCall(SpikeTestSmall(eta, TOL, "backward error", where));
       PetscCall(PCSpikeGetInfo(pc, &info));
       PetscCall(SpikeTestCheck((PetscBool)(!info.unsolved && calls >= (truncated ? k : 1)),
@@ -579,7 +557,7 @@ static PetscErrorCode TestDirect(PetscBool solve)
     for (PetscInt c = 0; c < m; c++) {
       PetscCall(MatDenseGetColumnVecRead(B, c, &b));
       PetscCall(MatDenseGetColumnVecRead(X, c, &x));
-      PetscCall(BackwardError(A, (PetscBool)(k % 2), b, x, &eta));
+      PetscCall(SpikeTestBackwardError(A, (PetscBool)(k % 2), b, x, &eta));
       PetscCall(SpikeTestSmall(eta, TOL, "backward error of a column", "direct"));
       PetscCall(MatDenseRestoreColumnVecRead(X, c, &x));
       PetscCall(MatDenseRestoreColumnVecRead(B, c, &b));

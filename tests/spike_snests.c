@@ -334,25 +334,6 @@ static PetscErrorCode LinearIJacobian(TS ts, PetscReal t, Vec u, Vec udot, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||b - A x|| / (||A|| ||x|| + ||b||), large where x is not finite */
-static PetscErrorCode BackwardError(Mat A, Vec b, Vec x, PetscReal *eta)
-{
-  Vec       r;
-  PetscReal anorm, bnorm, xnorm, rnorm;
-
-  PetscFunctionBegin;
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(MatMult(A, x, r));
-  PetscCall(VecAYPX(r, -1.0, b));
-  PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  PetscCall(VecNorm(x, NORM_2, &xnorm));
-  PetscCall(VecNorm(r, NORM_2, &rnorm));
-  *eta = PetscIsInfOrNanReal(rnorm) ? PETSC_MAX_REAL : rnorm / (anorm * xnorm + bnorm);
-  PetscCall(VecDestroy(&r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A band whose diagonal is so many times the sum of its rows; 0: none at all, where half of the pivots are small */
 static PetscErrorCode LinearMatrix(PetscReal dominance, Mat *A)
 {
@@ -433,7 +414,7 @@ static PetscErrorCode CheckDirect(const Linear *of, const char type[], const cha
     PetscCall(VecDuplicate(u, &r)); /* J = 1 + A, J u = b is solved as J (b - u) = A b */
     PetscCall(MatMult(of->A, of->b, r));
     PetscCall(VecAYPX(u, -1.0, of->b));
-    if (converged) PetscCall(BackwardError(J, r, u, &eta));
+    if (converged) PetscCall(SpikeTestBackwardError(J, PETSC_FALSE, r, u, &eta));
     PetscCall(VecDestroy(&r));
   } else {
     SNESConvergedReason reason;
@@ -442,7 +423,7 @@ static PetscErrorCode CheckDirect(const Linear *of, const char type[], const cha
     PetscCall(SNESGetConvergedReason(snes, &reason));
     PetscCall(SNESGetIterationNumber(snes, &its));
     converged = (PetscBool)(reason > 0);
-    if (converged) PetscCall(BackwardError(J, of->b, u, &eta));
+    if (converged) PetscCall(SpikeTestBackwardError(J, PETSC_FALSE, of->b, u, &eta));
   }
   PetscCall(SpikeTestCheck((PetscBool)(converged == solves), "%s, %s: %s", type, where,
                            converged ? "converged" : "has failed"));

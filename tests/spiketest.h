@@ -316,6 +316,29 @@ static inline PetscErrorCode SpikeTestInverse(PC pc, Mat A, PetscReal anorm, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ||b - op(A) x|| / (||A|| ||x|| + ||b||) with the infinity norm of A; large where it is not finite */
+static inline PetscErrorCode SpikeTestBackwardError(Mat A, PetscBool trans, Vec b, Vec x, PetscReal *eta)
+{
+  Vec       r, y; /* where the matrix is: products of MATAIJCUSPARSE leave vectors on the host as they were */
+  PetscReal anorm, bnorm, xnorm, rnorm;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &y, &r));
+  PetscCall(VecCopy(x, y));
+  if (trans) PetscCall(MatMultTranspose(A, y, r));
+  else PetscCall(MatMult(A, y, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(VecNorm(x, NORM_2, &xnorm));
+  PetscCall(VecNorm(r, NORM_2, &rnorm));
+  if (rnorm == 0.0) *eta = 0.0;
+  else *eta = PetscIsInfOrNanReal(rnorm) ? PETSC_MAX_REAL : rnorm / (anorm * xnorm + bnorm);
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Solves and checks that KSP reports convergence and that it is true: ||b - A x|| <= 10 rtol ||b|| */
 static inline PetscErrorCode SpikeTestSolve(KSP ksp, Vec b, Vec x, const char where[])
 {
