@@ -5,6 +5,18 @@
 #include "halo.h"
 #include "kernels/block/block.h"
 
+/*
+  The same for the m columns of a dense matrix at once, one message for each pair of ranks. A message has column after
+  column, pack and unpack say which units of `unit` values go where: message <- X of leading dimension ld, and
+  ghost <- halo.ghost, where the blocks of other ranks are m columns of leading dimension n bs
+*/
+typedef struct {
+  MatHalo      halo;
+  PetscInt     m, ld, unit; /* m 0: none yet */
+  PetscInt    *pack, *unpack;
+  PetscScalar *ghost;
+} MatHaloColumns;
+
 /* Block i of other ranks is bs values from halo.ghost[i bs] on. Zero before MatHaloListPlan_Private() */
 typedef struct {
   MatHalo     halo;
@@ -12,7 +24,10 @@ typedef struct {
   PetscBool   planned;
   PetscInt    bs, n;  /* n blocks of other ranks */
   PetscInt   *garray; /* [n] their numbers, as planned */
-  PetscInt   *index;  /* own blocks of message[], where the backend works */
+  PetscInt   *wanted; /* own blocks of message[] */
+  PetscInt   *index;  /* the same, where the backend works */
+
+  MatHaloColumns columns;
 } MatHaloList;
 
 /*
@@ -28,3 +43,11 @@ PETSC_INTERN PetscErrorCode MatHaloListBegin_Private(MatHaloList *, const PetscS
 PETSC_INTERN PetscErrorCode MatHaloListEnd_Private(MatHaloList *);
 PETSC_INTERN PetscErrorCode MatHaloListReverseBegin_Private(MatHaloList *);
 PETSC_INTERN PetscErrorCode MatHaloListReverseEnd_Private(MatHaloList *, PetscScalar *y);
+
+/*
+  Collective, of a list that is planned: columns.ghost <- X in blocks of others, between Begin and End, for m columns of
+  leading dimension ld. Plans where m is another one than last time
+*/
+PETSC_INTERN PetscErrorCode MatHaloListColumnsBegin_Private(MatHaloList *, PetscObject owner, PetscInt m, PetscInt ld,
+                                                            const PetscScalar *X);
+PETSC_INTERN PetscErrorCode MatHaloListColumnsEnd_Private(MatHaloList *);
