@@ -28,6 +28,7 @@ PetscErrorCode MatBAIJCUDAReset_Private(Mat A)
   Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
 
   PetscFunctionBegin;
+  PetscCall(MatDestroy(&c->aij));
   if (c->b.k) {
     PetscCall((*c->k->matdestroy)(&c->b, &c->mat));
     PetscCall((*c->k->release)(&c->b, (void **)&c->val));
