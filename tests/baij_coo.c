@@ -92,6 +92,56 @@ static PetscErrorCode TestNull(Mat A, Mat B, Vec x, PetscCount n, const PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Operations that leave values where they are, twice: of values on the device only, and of PETSc's */
+static PetscErrorCode TestAhead(const BaijCase *c, Mat A, Mat B, Vec x, PetscCount n, const PetscInt i[],
+                                const PetscInt j[], const char where[])
+{
+  Vec d[2];
+  Mat C;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &d[0]));
+  PetscCall(VecDuplicate(d[0], &d[1]));
+  for (PetscInt turn = 0; turn < 2; turn++) {
+    PetscCall(SetValues(A, x, 60 + turn, INSERT_VALUES));
+    PetscCall(SetReference(B, n, i, j, x, 60 + turn, INSERT_VALUES));
+    if (turn) PetscCall(MatShift(A, 1.0));
+    if (turn) PetscCall(MatShift(B, 1.0));
+    PetscCall(MatScale(A, 0.75));
+    PetscCall(MatScale(B, 0.75));
+    if (c->mb == c->nb) {
+      PetscCall(VecSet(d[0], NAN));
+      PetscCall(MatGetDiagonal(A, d[0]));
+      PetscCall(MatGetDiagonal(B, d[1]));
+      PetscCall(BaijSame(d[0], d[1], "diagonal", where));
+    }
+    PetscCall(BaijProducts(A, B, PETSC_FALSE, where));
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+    PetscCall(MatScale(A, 2.0));
+    PetscCall(BaijProducts(C, B, PETSC_FALSE, where));
+    PetscCall(MatScale(C, 2.0));
+    PetscCall(MatScale(B, 2.0));
+    PetscCall(BaijCompare(C, B, where));
+    PetscCall(BaijCompare(A, B, where));
+    PetscCall(MatDestroy(&C));
+    PetscCall(SetValues(A, x, 62, INSERT_VALUES));
+    PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &C));
+    PetscCall(MatZeroEntries(A));
+    PetscCall(MatZeroEntries(B));
+    PetscCall(BaijProducts(C, B, PETSC_FALSE, where));
+    PetscCall(BaijCompare(A, B, where));
+    PetscCall(MatDestroy(&C));
+    PetscCall(SetValues(A, x, 62, INSERT_VALUES));
+    PetscCall(MatZeroEntries(A));
+    PetscCall(SetValues(A, x, 63, ADD_VALUES));
+    PetscCall(SetReference(B, n, i, j, x, 63, ADD_VALUES));
+    PetscCall(BaijProducts(A, B, PETSC_FALSE, where));
+  }
+  PetscCall(VecDestroy(&d[0]));
+  PetscCall(VecDestroy(&d[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ILU(0) of the blocks, whose values PETSc reads on the host, twice; on several ranks in PCBJACOBI */
 static PetscErrorCode TestFactors(Mat A, Mat B, Vec x, PetscCount n, const PetscInt i[], const PetscInt j[],
                                   PCType type, const char where[])
@@ -199,6 +249,7 @@ static PetscErrorCode TestCase(const BaijCase *c, PetscBool remote, PetscBool se
   PetscCall(BaijProducts(A, B, PETSC_FALSE, where));
   PetscCall(MatBindToCPU(A, PETSC_FALSE));
   PetscCall(TestNull(A, B, x, n, i, j, where));
+  if (ours) PetscCall(TestAhead(c, A, B, x, n, i, j, where));
   if (c->mb == c->nb && c->mb > 1)
     for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(type); t++)
       if (c->bs <= SPIKE_BAIJ_MAXBS || t < 4) PetscCall(TestFactors(A, B, x, n, i, j, type[t], where));
@@ -269,7 +320,7 @@ static PetscErrorCode OnDevice(Mat A, PetscBool *device)
 static PetscErrorCode TestFromAIJ(const BaijCase *c)
 {
   PetscInt  counts[2] = {0, 0}, plans, fills;
-  PetscBool device;
+  PetscBool device    = PETSC_FALSE;
   Mat       A, B, D, P;
   char      where[128];
 
@@ -395,7 +446,7 @@ static PetscErrorCode TestNothingCopied(void)
   PetscInt      *i, *j;
   PetscBool      device;
   PetscMemType   there;
-  Mat            A, B;
+  Mat            A, B, C;
   VecType        vectype;
   Vec            x, b, y;
   PC             pc;
@@ -426,6 +477,11 @@ static PetscErrorCode TestNothingCopied(void)
     moved = petsc_ctog_sz + petsc_gtoc_sz;
     PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
     PetscCall(MatMult(A, b, y));
+    PetscCall(MatScale(A, 2.0));
+    PetscCall(MatGetDiagonal(A, y));
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+    PetscCall(MatMult(C, b, y));
+    PetscCall(MatDestroy(&C));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCSetUp(pc));
     PetscCall(PCApply(pc, b, y));

@@ -191,8 +191,9 @@ PetscErrorCode MatBAIJCUDARemove_Private(Mat A)
   value.
 
   `MatSetValuesCOO()` with coordinates of rows of this rank only puts values into the blocks on the device; with values
-  in the memory of the device nothing passes the host. PETSc's operations fetch them when they need them. Those of
-  packages that read the blocks of a `MATBAIJ` past its operations do not: call `MatBindToCPU()` before them.
+  in the memory of the device nothing passes the host, nor in `MatScale()`, `MatGetDiagonal()` and `MatDuplicate()`
+  after it. PETSc's operations fetch them when they need them. Those of packages that read the blocks of a `MATBAIJ`
+  past its operations do not: call `MatBindToCPU()` before them.
 
   On several ranks what others need of a vector is packed on the device and travels beside the product of the columns of
   this rank, as with `MATDIACUDA`; of all columns of a dense matrix in one message to each rank.

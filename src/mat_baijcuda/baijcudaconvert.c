@@ -127,11 +127,12 @@ PetscErrorCode MatConvertFrom_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, M
 
 PetscErrorCode MatDuplicate_BAIJCUDA(Mat A, MatDuplicateOption op, Mat *B)
 {
-  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  Mat_BAIJCUDA   *c     = MatBAIJCUDA_Private(A);
+  const PetscBool ahead = (PetscBool)(c->ahead && op == MAT_COPY_VALUES);
 
   PetscFunctionBegin;
-  PetscCall(MatBAIJCUDAToHost_Private(A));
-  PetscCall((*c->ops.duplicate)(A, op, B));
+  /* PETSc duplicates the parts of a MATMPIBAIJCUDA by this function */
+  PetscCall((*c->ops.duplicate)(A, ahead && !c->mpi ? MAT_DO_NOT_COPY_VALUES : op, B));
   PetscCall(MatBAIJCUDAAdopt_Private(*B, c->bound));
   PetscCall(MatBAIJCUDAWrap_Private(*B));
   if (!c->mpi) { /* PETSc gives a duplicate its products for blocks of any size, which copy vectors of all ranks */
@@ -139,6 +140,8 @@ PetscErrorCode MatDuplicate_BAIJCUDA(Mat A, MatDuplicateOption op, Mat *B)
     MatBAIJCUDA_Private(*B)->ops.multadd = c->ops.multadd;
   }
   PetscCall(MatBAIJCUDACOOShare_Private(A, *B));
+  if (ahead && !c->mpi) PetscCall(MatBAIJCUDACopyAhead_Private(A, *B));
+  else if (ahead) MatBAIJCUDA_Private(*B)->ahead = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -33,11 +33,13 @@ PetscErrorCode MatBAIJCUDAReset_Private(Mat A)
     PetscCall((*c->k->matdestroy)(&c->b, &c->mat));
     PetscCall((*c->k->release)(&c->b, (void **)&c->val));
     PetscCall((*c->k->release)(&c->b, (void **)&c->joined));
+    PetscCall((*c->k->release)(&c->b, (void **)&c->diagonal));
     PetscCall((*c->k->destroy)(&c->b));
   }
   PetscCall(PetscMemzero(&c->mat, sizeof(c->mat)));
   PetscCall(PetscMemzero(&c->b, sizeof(c->b)));
   c->nval = c->njoined = 0;
+  c->diagonalshape     = 0;
   c->pattern = c->values = -1;
   c->trans = c->ahead = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);

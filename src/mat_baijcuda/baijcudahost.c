@@ -43,25 +43,22 @@
   }
 
 MatBAIJCUDAWrap0(MatConjugate_BAIJCUDA, conjugate) MatBAIJCUDAWrap0(MatRealPart_BAIJCUDA, realpart)
-  MatBAIJCUDAWrap0(MatImaginaryPart_BAIJCUDA, imaginarypart) MatBAIJCUDAWrap0(MatZeroEntries_BAIJCUDA, zeroentries)
-    MatBAIJCUDAWrap1(MatGetDiagonal_BAIJCUDA, getdiagonal, Vec)
-      MatBAIJCUDAWrap1(MatGetRowSumAbs_BAIJCUDA, getrowsumabs, Vec)
-        MatBAIJCUDAWrap1(MatScale_BAIJCUDA, scale, PetscScalar) MatBAIJCUDAWrap1(MatShift_BAIJCUDA, shift, PetscScalar)
-          MatBAIJCUDAWrap1(MatView_BAIJCUDA, view, PetscViewer)
-            MatBAIJCUDAWrap1(MatEliminateZeros_BAIJCUDA, eliminatezeros, PetscBool)
-              MatBAIJCUDAWrap1(MatInvertBlockDiagonal_BAIJCUDA, invertblockdiagonal, const PetscScalar **)
-                MatBAIJCUDAWrap2(MatDiagonalScale_BAIJCUDA, diagonalscale, Vec, Vec)
-                  MatBAIJCUDAWrap2(MatNorm_BAIJCUDA, norm, NormType, PetscReal *)
-                    MatBAIJCUDAWrap2(MatTranspose_BAIJCUDA, transpose, MatReuse, Mat *)
-                      MatBAIJCUDAWrap2(MatGetRowMaxAbs_BAIJCUDA, getrowmaxabs, Vec, PetscInt *)
-                        MatBAIJCUDAWrap2(MatGetColumnReductions_BAIJCUDA, getcolumnreductions, PetscInt, PetscReal *)
-                          MatBAIJCUDAWrap2(MatFDColoringSetUp_BAIJCUDA, fdcoloringsetup, ISColoring, MatFDColoring)
-                            MatBAIJCUDAWrap3(MatFDColoringApply_BAIJCUDA, fdcoloringapply, MatFDColoring, Vec, void *)
-                              MatBAIJCUDAWrap3(MatPermute_BAIJCUDA, permute, IS, IS, Mat *)
-                                MatBAIJCUDAWrap3(MatGetMultiProcBlock_BAIJCUDA, getmultiprocblock, MPI_Comm, MatReuse,
-                                                 Mat *)
+  MatBAIJCUDAWrap0(MatImaginaryPart_BAIJCUDA, imaginarypart)
+    MatBAIJCUDAWrap1(MatGetRowSumAbs_BAIJCUDA, getrowsumabs, Vec)
+      MatBAIJCUDAWrap1(MatShift_BAIJCUDA, shift, PetscScalar) MatBAIJCUDAWrap1(MatView_BAIJCUDA, view, PetscViewer)
+        MatBAIJCUDAWrap1(MatEliminateZeros_BAIJCUDA, eliminatezeros, PetscBool)
+          MatBAIJCUDAWrap1(MatInvertBlockDiagonal_BAIJCUDA, invertblockdiagonal,
+                           const PetscScalar **) MatBAIJCUDAWrap2(MatDiagonalScale_BAIJCUDA, diagonalscale, Vec, Vec)
+            MatBAIJCUDAWrap2(MatNorm_BAIJCUDA, norm, NormType, PetscReal *)
+              MatBAIJCUDAWrap2(MatTranspose_BAIJCUDA, transpose, MatReuse, Mat *)
+                MatBAIJCUDAWrap2(MatGetRowMaxAbs_BAIJCUDA, getrowmaxabs, Vec, PetscInt *)
+                  MatBAIJCUDAWrap2(MatGetColumnReductions_BAIJCUDA, getcolumnreductions, PetscInt, PetscReal *)
+                    MatBAIJCUDAWrap2(MatFDColoringSetUp_BAIJCUDA, fdcoloringsetup, ISColoring, MatFDColoring)
+                      MatBAIJCUDAWrap3(MatFDColoringApply_BAIJCUDA, fdcoloringapply, MatFDColoring, Vec, void *)
+                        MatBAIJCUDAWrap3(MatPermute_BAIJCUDA, permute, IS, IS, Mat *)
+                          MatBAIJCUDAWrap3(MatGetMultiProcBlock_BAIJCUDA, getmultiprocblock, MPI_Comm, MatReuse, Mat *)
 
-                                  static PetscErrorCode
+                            static PetscErrorCode
   MatSetValues_BAIJCUDA(Mat A, PetscInt m, const PetscInt *i, PetscInt n, const PetscInt *j, const PetscScalar *v,
                         InsertMode mode)
 {

@@ -10,6 +10,7 @@
     baijcudamult.c     products with vectors, and the halo
     baijcudaproduct.c  products with dense matrices
     baijcudacoo.c      MatSetValuesCOO()
+    baijcudavalues.c   operations on values that are ahead, where the backend works
     baijcudahost.c     operations that PETSc does on the host
     baijcudaaij.c      MATAIJCUSPARSE from it, and it from MATAIJCUSPARSE
     baijcudaconvert.c  other types, copies, submatrices
@@ -72,6 +73,10 @@ typedef struct {
   PetscBool ahead;
   /* Somebody reads the rows on the host, as PETSc's factorizations, which ask for no values: none stays ahead then */
   PetscBool read;
+
+  /* MATSEQBAIJCUDA: places of the diagonal in val, where the backend works, of the copy of this shape; NULL: not all */
+  PetscInt        *diagonal;
+  PetscObjectState diagonalshape;
 
   MatHaloList list; /* MATMPIBAIJCUDA: block columns of other ranks */
 
@@ -143,6 +148,12 @@ PETSC_INTERN PetscErrorCode MatBAIJCUDACOOReset_Private(Mat);
 PETSC_INTERN PetscErrorCode MatBAIJCUDACOOShare_Private(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatBAIJCUDACOOSetSource_Private(Mat, const MatBAIJCUDAPattern *);
 PETSC_INTERN PetscErrorCode MatBAIJCUDACOOIsFrom_Private(Mat, const MatBAIJCUDAPattern *, PetscBool *);
+
+/* baijcudavalues.c */
+PETSC_INTERN PetscErrorCode MatScale_BAIJCUDA(Mat, PetscScalar);
+PETSC_INTERN PetscErrorCode MatZeroEntries_BAIJCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatGetDiagonal_BAIJCUDA(Mat, Vec);
+PETSC_INTERN PetscErrorCode MatBAIJCUDACopyAhead_Private(Mat, Mat);
 
 /* baijcudahost.c */
 PETSC_INTERN PetscErrorCode MatBAIJCUDAWrap_Private(Mat);
