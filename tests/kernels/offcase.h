@@ -140,8 +140,8 @@ static PetscErrorCode OffBasis(SpikeKrylov *s, const void *copy, PetscInt n, ptr
   PetscScalar              first[11];
 
   PetscFunctionBegin;
-  if (!s->k->basismult) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*s->k->basiscreate)(s, 8, SpikeIDRSize(8)));
+  if (!s->k->basismult || n > 1000000) PetscFunctionReturn(PETSC_SUCCESS); /* of so many rows it takes long */
+  if (s->ncolumns < 8) PetscCall((*s->k->basiscreate)(s, 8, SpikeIDRSize(8)));
   for (size_t run = 0; run < 4 * PETSC_STATIC_ARRAY_LENGTH(counts); run++) { /* each twice, without z and with it */
     const PetscInt     m = counts[run / 4], nsums = m + (run / 2 % 2 ? 3 : 1);
     const PetscScalar *z = run / 2 % 2 ? v + n : NULL;
