@@ -43,12 +43,12 @@
   }
 
 MatBAIJCUDAWrap0(MatConjugate_BAIJCUDA, conjugate) MatBAIJCUDAWrap0(MatRealPart_BAIJCUDA, realpart)
-  MatBAIJCUDAWrap0(MatImaginaryPart_BAIJCUDA, imaginarypart)
-    MatBAIJCUDAWrap1(MatGetRowSumAbs_BAIJCUDA, getrowsumabs, Vec)
-      MatBAIJCUDAWrap1(MatShift_BAIJCUDA, shift, PetscScalar) MatBAIJCUDAWrap1(MatView_BAIJCUDA, view, PetscViewer)
-        MatBAIJCUDAWrap1(MatEliminateZeros_BAIJCUDA, eliminatezeros, PetscBool)
-          MatBAIJCUDAWrap1(MatInvertBlockDiagonal_BAIJCUDA, invertblockdiagonal,
-                           const PetscScalar **) MatBAIJCUDAWrap2(MatDiagonalScale_BAIJCUDA, diagonalscale, Vec, Vec)
+  MatBAIJCUDAWrap0(MatImaginaryPart_BAIJCUDA, imaginarypart) MatBAIJCUDAWrap1(MatGetRowSumAbs_BAIJCUDA, getrowsumabs,
+                                                                              Vec)
+    MatBAIJCUDAWrap1(MatShift_BAIJCUDA, shift, PetscScalar) MatBAIJCUDAWrap1(MatView_BAIJCUDA, view, PetscViewer)
+      MatBAIJCUDAWrap1(MatEliminateZeros_BAIJCUDA, eliminatezeros, PetscBool)
+        MatBAIJCUDAWrap1(MatInvertBlockDiagonal_BAIJCUDA, invertblockdiagonal, const PetscScalar **)
+          MatBAIJCUDAWrap2(MatDiagonalScale_BAIJCUDA, diagonalscale, Vec, Vec)
             MatBAIJCUDAWrap2(MatNorm_BAIJCUDA, norm, NormType, PetscReal *)
               MatBAIJCUDAWrap2(MatTranspose_BAIJCUDA, transpose, MatReuse, Mat *)
                 MatBAIJCUDAWrap2(MatGetRowMaxAbs_BAIJCUDA, getrowmaxabs, Vec, PetscInt *)
