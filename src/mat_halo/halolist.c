@@ -11,7 +11,7 @@ static PetscErrorCode MatHaloListColumnsReset_Private(MatHaloList *l)
   if (c->unpack) PetscCall((*l->b->k->release)(l->b, (void **)&c->unpack));
   if (c->ghost) PetscCall((*l->b->k->release)(l->b, (void **)&c->ghost));
   PetscCall(MatHaloReset_Private(&c->halo));
-  c->m = 0;
+  c->most = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,12 +173,14 @@ static PetscErrorCode MatHaloListPackColumns_Private(MatHaloList *l)
 
   PetscFunctionBegin;
   if (c->pack) PetscCall((*l->b->k->release)(l->b, (void **)&c->pack));
-  PetscCall(PetscMalloc1((size_t)(h->sendat[h->nsend] / unit) * c->m, &index));
+  PetscCall(PetscMalloc1((size_t)(h->sendat[h->nsend] / unit) * c->most, &index));
   for (PetscMPIInt k = 0; k < h->nsend; k++)
-    for (PetscInt j = 0; j < c->m; j++)
+    for (PetscInt j = 0; j < c->most; j++) {
+      const PetscInt64 column = (PetscInt64)(j < c->m ? j : 0) * c->ld;
+
       for (PetscInt i = h->sendat[k]; i < h->sendat[k + 1]; i += unit)
-        PetscCall(
-          PetscIntCast(((PetscInt64)l->wanted[i / bs] * bs + i % bs + (PetscInt64)j * c->ld) / unit, &index[n++]));
+        PetscCall(PetscIntCast(((PetscInt64)l->wanted[i / bs] * bs + i % bs + column) / unit, &index[n++]));
+    }
   PetscCall(MatHaloListToBackend_Private(l, n, &index, &c->pack));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,30 +195,30 @@ static PetscErrorCode MatHaloListUnpackColumns_Private(MatHaloList *l)
   size_t          n = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)l->n * c->m, &index));
-  for (PetscInt j = 0; j < c->m; j++)
+  PetscCall(PetscMalloc1((size_t)l->n * c->most, &index));
+  for (PetscInt j = 0; j < c->most; j++)
     for (PetscMPIInt k = 0; k < h->nrecv; k++) {
       const PetscInt first = h->recvat[k] / bs, blocks = h->recvat[k + 1] / bs - first;
 
-      for (PetscInt i = 0; i < blocks; i++) index[n++] = first * c->m + j * blocks + i;
+      for (PetscInt i = 0; i < blocks; i++) index[n++] = first * c->most + j * blocks + i;
     }
   PetscCall(MatHaloListToBackend_Private(l, n, &index, &c->unpack));
-  PetscCall((*l->b->k->alloc)(l->b, (size_t)l->n * bs * c->m * sizeof(*c->ghost), (void **)&c->ghost));
+  PetscCall((*l->b->k->alloc)(l->b, (size_t)l->n * bs * c->most * sizeof(*c->ghost), (void **)&c->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collective: ranks and lengths are those of one column, m times as long */
-static PetscErrorCode MatHaloListConnectColumns_Private(MatHaloList *l, PetscObject object, PetscInt m)
+/* Collective: ranks and lengths are those of one column, `most` times as long */
+static PetscErrorCode MatHaloListConnectColumns_Private(MatHaloList *l, PetscObject object, PetscInt most)
 {
   const MatHalo *one = &l->halo;
   MatHalo       *h   = &l->columns.halo;
 
   PetscFunctionBegin;
   PetscCall(MatHaloListColumnsReset_Private(l));
-  l->columns.m  = m;
-  l->columns.ld = -1;
-  h->nrecv      = one->nrecv;
-  h->nsend      = one->nsend;
+  l->columns.most = most;
+  l->columns.ld   = -1;
+  h->nrecv        = one->nrecv;
+  h->nsend        = one->nsend;
   PetscCall(PetscCommGetNewTag(PetscObjectComm(object), &h->tag));
   PetscCall(PetscMalloc1(h->nrecv, &h->recvrank));
   PetscCall(PetscMalloc1(h->nsend, &h->sendrank));
@@ -224,11 +226,27 @@ static PetscErrorCode MatHaloListConnectColumns_Private(MatHaloList *l, PetscObj
   PetscCall(PetscMalloc1(h->nsend + 1, &h->sendat));
   PetscCall(PetscArraycpy(h->recvrank, one->recvrank, h->nrecv));
   PetscCall(PetscArraycpy(h->sendrank, one->sendrank, h->nsend));
-  for (PetscMPIInt k = 0; k <= h->nrecv; k++) PetscCall(PetscIntMultError(one->recvat[k], m, &h->recvat[k]));
-  for (PetscMPIInt k = 0; k <= h->nsend; k++) PetscCall(PetscIntMultError(one->sendat[k], m, &h->sendat[k]));
+  for (PetscMPIInt k = 0; k <= h->nrecv; k++) PetscCall(PetscIntMultError(one->recvat[k], most, &h->recvat[k]));
+  for (PetscMPIInt k = 0; k <= h->nsend; k++) PetscCall(PetscIntMultError(one->sendat[k], most, &h->sendat[k]));
   h->active = PETSC_TRUE;
   PetscCall(MatHaloConnect_Private(h, SpikeDIAKernelsFind(l->b->k->memtype), object));
   PetscCall(MatHaloListUnpackColumns_Private(l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Column after column by the messages of one */
+static PetscErrorCode MatHaloListFewColumns_Private(MatHaloList *l, PetscInt m, PetscInt ld, const PetscScalar *X)
+{
+  const size_t n = (size_t)l->n * l->bs;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < m; j++) {
+    PetscCall(MatHaloListBegin_Private(l, X + (size_t)j * ld));
+    PetscCall(MatHaloListEnd_Private(l));
+    if (n)
+      PetscCall((*l->b->k->copy)(l->b, PETSC_TRUE, PETSC_TRUE, l->columns.ghost + j * n, l->halo.ghost,
+                                 n * sizeof(PetscScalar)));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -240,9 +258,15 @@ PetscErrorCode MatHaloListColumnsBegin_Private(MatHaloList *l, PetscObject objec
 
   PetscFunctionBegin;
   if (!l->halo.active || !m) PetscFunctionReturn(PETSC_SUCCESS);
-  if (c->m != m) PetscCall(MatHaloListConnectColumns_Private(l, object, m));
-  if (c->ld != ld) {
+  if (c->most < m) PetscCall(MatHaloListConnectColumns_Private(l, object, m));
+  c->few = (PetscBool)(m <= c->most / 4);
+  if (c->few) {
+    PetscCall(MatHaloListFewColumns_Private(l, m, ld, X));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (c->ld != ld || c->m != m) {
     c->ld   = ld;
+    c->m    = m;
     c->unit = ld % l->bs ? 1 : l->bs; /* blocks of all columns begin at multiples of bs, or may not */
     PetscCall(MatHaloListPackColumns_Private(l));
   }
@@ -256,8 +280,8 @@ PetscErrorCode MatHaloListColumnsEnd_Private(MatHaloList *l)
   MatHaloColumns *c = &l->columns;
 
   PetscFunctionBegin;
-  if (!l->halo.active || !c->m) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!l->halo.active || !c->most || c->few) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatHaloFinish_Private(&c->halo, PETSC_FALSE, PETSC_FALSE));
-  PetscCall((*l->b->k->pack)(l->b, l->bs, l->n * c->m, c->unpack, c->halo.ghost, c->ghost));
+  PetscCall((*l->b->k->pack)(l->b, l->bs, l->n * c->most, c->unpack, c->halo.ghost, c->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

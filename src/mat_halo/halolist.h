@@ -6,15 +6,19 @@
 #include "kernels/block/block.h"
 
 /*
-  The same for the m columns of a dense matrix at once, one message for each pair of ranks. A message has column after
-  column, pack and unpack say which units of `unit` values go where: message <- X of leading dimension ld, and
-  ghost <- halo.ghost, where the blocks of other ranks are m columns of leading dimension n bs
+  The same for columns of a dense matrix at once, one message for each pair of ranks: the first m of them, and in
+  messages that are for `most` columns the first one again in place of others, because solvers go on with fewer and
+  fewer columns and a plan is dear. A message has column after column, pack and unpack say which units of values go
+  where: message <- X of leading dimension ld, and ghost <- halo.ghost, where the blocks of other ranks are columns of
+  leading dimension n bs
 */
 typedef struct {
   MatHalo      halo;
-  PetscInt     m, ld, unit; /* m 0: none yet */
+  PetscInt     most; /* 0: none yet */
+  PetscInt     m, ld, unit;
   PetscInt    *pack, *unpack;
   PetscScalar *ghost;
+  PetscBool    few; /* the last ones have come one by one */
 } MatHaloColumns;
 
 /* Block i of other ranks is bs values from halo.ghost[i bs] on. Zero before MatHaloListPlan_Private() */
@@ -46,7 +50,7 @@ PETSC_INTERN PetscErrorCode MatHaloListReverseEnd_Private(MatHaloList *, PetscSc
 
 /*
   Collective, of a list that is planned: columns.ghost <- X in blocks of others, between Begin and End, for m columns of
-  leading dimension ld. Plans where m is another one than last time
+  leading dimension ld. Plans where there were never so many before; up to a quarter of those go one by one
 */
 PETSC_INTERN PetscErrorCode MatHaloListColumnsBegin_Private(MatHaloList *, PetscObject owner, PetscInt m, PetscInt ld,
                                                             const PetscScalar *X);
