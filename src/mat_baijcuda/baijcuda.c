@@ -132,6 +132,7 @@ PetscErrorCode MatBAIJCUDAInstall_Private(Mat A, MatType type)
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, type));
   PetscCall(MatBAIJCUDACompose_Private(A, PETSC_TRUE, PETSC_TRUE));
   MatSetBoundToCPU_Spike(A, PETSC_FALSE);
+  if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A));
   if (!PetscMemTypeHost(c->k->memtype)) {
     PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
     PetscCall(PetscFree(A->defaultvectype));

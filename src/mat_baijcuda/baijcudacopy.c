@@ -118,6 +118,27 @@ PetscErrorCode MatBAIJCUDAUpdate_Private(Mat A, PetscBool trans)
 }
 
 /*
+  The nonzero state of a MATMPIBAIJ is the sum of those of its parts. Preallocation makes one part anew, which counts
+  from 0: the sum may be what it was for another pattern, and preconditioners would keep theirs. So a new part counts on
+*/
+PetscErrorCode MatBAIJCUDAWatchParts_Private(Mat A)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  Mat           other;
+  PetscObjectId id;
+
+  PetscFunctionBegin;
+  if (!A->preallocated) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIBAIJGetSeqBAIJ_Spike(A, NULL, &other, NULL));
+  if (!other) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetId((PetscObject)other, &id));
+  if (c->otherid && c->otherid != id) other->nonzerostate = PetscMax(other->nonzerostate, c->otherstate + 1);
+  c->otherid    = id;
+  c->otherstate = PetscMax(other->nonzerostate, c->otherstate);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   MATMPIBAIJCUDA: its diagonal part and the other one, both MATSEQBAIJCUDA, and bound to the CPU where A is; PETSc makes
   them anew as MATSEQBAIJ in preallocation and where the pattern grows, on some ranks perhaps
 */

@@ -79,6 +79,10 @@ typedef struct {
   PetscObjectState diagonalshape;
 
   MatHaloList list; /* MATMPIBAIJCUDA: block columns of other ranks */
+  /* MATMPIBAIJCUDA: the part with these, and its nonzero state, when it was last looked at; 0: not yet */
+  PetscObjectId    otherid;
+  PetscObjectState otherstate;
+  PetscObjectState sum; /* MATMPIBAIJCUDA: of the nonzero states of all parts, when PETSc last made it; 0: not yet */
 
   MatBAIJCOO  *coo;    /* NULL: none, or left to PETSc */
   PetscScalar *staged; /* [nstaged] where the backend works: values of coordinates that the caller has elsewhere */
@@ -115,6 +119,7 @@ PETSC_INTERN PetscObjectState MatBAIJCUDANextShape_Private(void);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetBackend_Private(Mat);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdate_Private(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAWatchParts_Private(Mat);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetChangedParts_Private(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);
