@@ -5,14 +5,53 @@ static char
 
 #include "baijcase.h"
 
-/* C = A X, on one rank A^T X too, against products of B with each column; then with other values */
-static PetscErrorCode TestDense(Mat A, Mat B, PetscInt columns, const char where[])
+/* Messages that this rank has sent so far, by MPI */
+static PetscLogDouble Sent(void)
+{
+#if PetscDefined(USE_LOG)
+  return petsc_isend_ct;
+#else
+  return 0;
+#endif
+}
+
+/* C = A X once more sends as many messages as one A x */
+static PetscErrorCode TestMessages(Mat A, Mat X, Mat *C, const char where[])
+{
+  PetscLogDouble sent[3];
+  PetscInt       bs;
+  Vec            x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetBlockSize(A, &bs));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1.0));
+  sent[0] = Sent();
+  PetscCall(MatMatMult(A, X, MAT_REUSE_MATRIX, PETSC_CURRENT, C));
+  sent[1] = Sent();
+  PetscCall(MatMult(A, x, y));
+  sent[2] = Sent();
+  if (bs <= SPIKE_BAIJ_MAXBS)
+    PetscCall(SpikeTestCheck((PetscBool)(sent[1] - sent[0] == sent[2] - sent[1]),
+                             "%s: %g messages for several columns, %g for one", where, (double)(sent[1] - sent[0]),
+                             (double)(sent[2] - sent[1])));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  C = A X, on one rank A^T X too, against products of B with each column; then with other values. X has rows after its
+  own in some, so that columns do not begin at multiples of a block, or do. one: all columns are in one message
+*/
+static PetscErrorCode TestDense(Mat A, Mat B, PetscInt columns, PetscBool one, const char where[])
 {
   PetscMPIInt size;
-  PetscInt    m, n, M, N;
+  PetscInt    m, n, M, N, bs;
   VecType     vectype;
 
   PetscFunctionBegin;
+  PetscCall(MatGetBlockSize(A, &bs));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatGetLocalSize(A, &m, &n));
   PetscCall(MatGetSize(A, &M, &N));
@@ -21,7 +60,9 @@ static PetscErrorCode TestDense(Mat A, Mat B, PetscInt columns, const char where
     Mat X, C;
 
     PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)A), vectype, trans ? m : n, PETSC_DECIDE,
-                                        trans ? M : N, columns, -1, NULL, &X));
+                                        trans ? M : N, columns,
+                                        columns % 3 ? (trans ? m : n) + (columns % 3 == 1 ? 3 : 2 * bs) : -1, NULL,
+                                        &X));
     PetscCall(MatSetRandom(X, NULL));
     if (trans) PetscCall(MatTransposeMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &C));
     else PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &C));
@@ -45,6 +86,7 @@ static PetscErrorCode TestDense(Mat A, Mat B, PetscInt columns, const char where
       if (trans) PetscCall(MatTransposeMatMult(A, X, MAT_REUSE_MATRIX, PETSC_CURRENT, &C));
       else PetscCall(MatMatMult(A, X, MAT_REUSE_MATRIX, PETSC_CURRENT, &C));
     }
+    if (!trans && one) PetscCall(TestMessages(A, X, &C, where));
     PetscCall(MatDestroy(&X));
     PetscCall(MatDestroy(&C));
   }
@@ -257,8 +299,9 @@ static PetscErrorCode TestConvert(const BaijCase *c, Mat M[2], MatType ours, con
 
 static PetscErrorCode TestCase(const BaijCase *c, MatType ours, PetscBool remote)
 {
-  Mat  M[2];
-  char where[128];
+  const PetscInt columns = 1 + (c->bs * 7) % 40;
+  Mat            M[2];
+  char           where[128];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(where, sizeof(where), "%" PetscInt_FMT " x %" PetscInt_FMT " blocks of %" PetscInt_FMT, c->mb,
@@ -269,7 +312,10 @@ static PetscErrorCode TestCase(const BaijCase *c, MatType ours, PetscBool remote
   }
   PetscCall(BaijCompare(M[0], M[1], where));
   PetscCall(BaijProducts(M[0], M[1], PETSC_TRUE, where));
-  PetscCall(TestDense(M[0], M[1], 1 + (c->bs * 7) % 40, where));
+  PetscCall(TestDense(M[0], M[1], columns, PETSC_TRUE, where));
+  PetscCall(TestDense(M[0], M[1], (columns + 1) / 2, PETSC_TRUE, where));
+  PetscCall(TestDense(M[0], M[1], 1 + columns / 8, PETSC_FALSE, where));
+  PetscCall(TestDense(M[0], M[1], columns, PETSC_TRUE, where));
   PetscCall(TestMade(c, M, where));
   PetscCall(TestConvert(c, M, ours, where));
   PetscCall(TestChanges(c, M, where));

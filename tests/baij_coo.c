@@ -92,6 +92,56 @@ static PetscErrorCode TestNull(Mat A, Mat B, Vec x, PetscCount n, const PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Operations that leave values where they are, twice: of values on the device only, and of PETSc's */
+static PetscErrorCode TestAhead(const BaijCase *c, Mat A, Mat B, Vec x, PetscCount n, const PetscInt i[],
+                                const PetscInt j[], const char where[])
+{
+  Vec d[2];
+  Mat C;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &d[0]));
+  PetscCall(VecDuplicate(d[0], &d[1]));
+  for (PetscInt turn = 0; turn < 2; turn++) {
+    PetscCall(SetValues(A, x, 60 + turn, INSERT_VALUES));
+    PetscCall(SetReference(B, n, i, j, x, 60 + turn, INSERT_VALUES));
+    if (turn) PetscCall(MatShift(A, 1.0));
+    if (turn) PetscCall(MatShift(B, 1.0));
+    PetscCall(MatScale(A, 0.75));
+    PetscCall(MatScale(B, 0.75));
+    if (c->mb == c->nb) {
+      PetscCall(VecSet(d[0], NAN));
+      PetscCall(MatGetDiagonal(A, d[0]));
+      PetscCall(MatGetDiagonal(B, d[1]));
+      PetscCall(BaijSame(d[0], d[1], "diagonal", where));
+    }
+    PetscCall(BaijProducts(A, B, PETSC_FALSE, where));
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+    PetscCall(MatScale(A, 2.0));
+    PetscCall(BaijProducts(C, B, PETSC_FALSE, where));
+    PetscCall(MatScale(C, 2.0));
+    PetscCall(MatScale(B, 2.0));
+    PetscCall(BaijCompare(C, B, where));
+    PetscCall(BaijCompare(A, B, where));
+    PetscCall(MatDestroy(&C));
+    PetscCall(SetValues(A, x, 62, INSERT_VALUES));
+    PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &C));
+    PetscCall(MatZeroEntries(A));
+    PetscCall(MatZeroEntries(B));
+    PetscCall(BaijProducts(C, B, PETSC_FALSE, where));
+    PetscCall(BaijCompare(A, B, where));
+    PetscCall(MatDestroy(&C));
+    PetscCall(SetValues(A, x, 62, INSERT_VALUES));
+    PetscCall(MatZeroEntries(A));
+    PetscCall(SetValues(A, x, 63, ADD_VALUES));
+    PetscCall(SetReference(B, n, i, j, x, 63, ADD_VALUES));
+    PetscCall(BaijProducts(A, B, PETSC_FALSE, where));
+  }
+  PetscCall(VecDestroy(&d[0]));
+  PetscCall(VecDestroy(&d[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ILU(0) of the blocks, whose values PETSc reads on the host, twice; on several ranks in PCBJACOBI */
 static PetscErrorCode TestFactors(Mat A, Mat B, Vec x, PetscCount n, const PetscInt i[], const PetscInt j[],
                                   PCType type, const char where[])
@@ -199,6 +249,7 @@ static PetscErrorCode TestCase(const BaijCase *c, PetscBool remote, PetscBool se
   PetscCall(BaijProducts(A, B, PETSC_FALSE, where));
   PetscCall(MatBindToCPU(A, PETSC_FALSE));
   PetscCall(TestNull(A, B, x, n, i, j, where));
+  if (ours) PetscCall(TestAhead(c, A, B, x, n, i, j, where));
   if (c->mb == c->nb && c->mb > 1)
     for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(type); t++)
       if (c->bs <= SPIKE_BAIJ_MAXBS || t < 4) PetscCall(TestFactors(A, B, x, n, i, j, type[t], where));
@@ -207,6 +258,177 @@ static PetscErrorCode TestCase(const BaijCase *c, PetscBool remote, PetscBool se
   PetscCall(VecDestroy(&x));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscInt Count(const char name[])
+{
+  PetscLogEvent      event;
+  PetscEventPerfInfo info = {0};
+
+#if PetscDefined(USE_LOG)
+  PetscCallAbort(PETSC_COMM_SELF, PetscLogEventGetId(name, &event));
+  PetscCallAbort(PETSC_COMM_SELF, PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+#else
+  (void)event;
+  (void)name;
+#endif
+  return info.count;
+}
+
+/*
+  How often something was done since the last call, in `plans` and `fills`: MatSetPreallocationCOO(), MatSetValuesCOO()
+*/
+static void Counts(PetscInt before[2], PetscInt *plans, PetscInt *fills)
+{
+  const PetscInt now[2] = {Count("MatSetPreallCOO"), Count("MatSetValuesCOO")};
+
+  *plans    = now[0] - before[0];
+  *fills    = now[1] - before[1];
+  before[0] = now[0];
+  before[1] = now[1];
+}
+
+/* A new entry in block (0, last), which has none, on the rank that has it */
+static PetscErrorCode NewEntry(const BaijCase *c, Mat A)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  if (!begin && end) PetscCall(MatSetValue(A, 0, c->nb * c->bs - 1, 2.5, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OnDevice(Mat A, PetscBool *device)
+{
+  PetscMemType there;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetCurrentMemType(A, &there));
+  *device = (PetscBool)PetscMemTypeCUDA(there);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  From MATAIJCUSPARSE, with the host's kernels from MATAIJ: again with other values, with another pattern on either
+  side, into a duplicate. Only new patterns are planned, and values stay on the device
+*/
+static PetscErrorCode TestFromAIJ(const BaijCase *c)
+{
+  PetscInt  counts[2] = {0, 0}, plans, fills;
+  PetscBool device    = PETSC_FALSE;
+  Mat       A, B, D, P;
+  char      where[128];
+
+  PetscFunctionBegin;
+  if (c->mb != c->nb || c->bs > SPIKE_BAIJ_MAXBS || c->mb < 2 || BaijHas(c, 1, 0, c->nb - 1))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BaijCreate(PETSC_COMM_WORLD, c, MATBAIJCUDA, &A));
+  PetscCall(BaijFill(c, 1, 1, PETSC_FALSE, INSERT_VALUES, A));
+  PetscCall(OnDevice(A, &device));
+  PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatConvert(B, MATAIJ, MAT_INITIAL_MATRIX, &P));
+  if (device) PetscCall(MatConvert(P, "aijcusparse", MAT_INPLACE_MATRIX, &P));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  Counts(counts, &plans, &fills);
+  for (PetscInt turn = 0; turn < 6; turn++) {
+    PetscLogDouble moved = 0;
+
+    PetscCall(
+      PetscSNPrintf(where, sizeof(where), "from AIJ, blocks of %" PetscInt_FMT ", turn %" PetscInt_FMT, c->bs, turn));
+    if (turn == 3) PetscCall(NewEntry(c, P));
+    if (turn == 5) { /* blocks that P has not */
+      PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+      PetscCall(BaijFill(c, 2, 4, PETSC_FALSE, ADD_VALUES, A));
+    }
+    if (turn) PetscCall(MatScale(turn == 4 ? A : P, 1.5));
+#if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
+    moved = petsc_ctog_sz + petsc_gtoc_sz;
+#endif
+    PetscCall(MatConvert(P, MATBAIJCUDA, turn ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &A));
+#if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
+    moved = petsc_ctog_sz + petsc_gtoc_sz - moved;
+#endif
+    Counts(counts, &plans, &fills);
+    if (PetscDefined(USE_LOG))
+      PetscCall(SpikeTestCheck((PetscBool)(plans == (turn == 0 || turn == 3 || turn == 5) && fills == 1),
+                               "%s: %" PetscInt_FMT " plans, %" PetscInt_FMT " fills", where, plans, fills));
+    if (device && (turn == 1 || turn == 2))
+      PetscCall(SpikeTestCheck((PetscBool)(moved < 64), "%s: %g bytes were copied", where, (double)moved));
+    PetscCall(BaijIs(A, where));
+    PetscCall(BaijProducts(A, P, PETSC_FALSE, where));
+  }
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D));
+  PetscCall(MatScale(P, 0.5));
+  PetscCall(MatConvert(P, MATBAIJCUDA, MAT_REUSE_MATRIX, &D));
+  Counts(counts, &plans, &fills);
+  if (PetscDefined(USE_LOG))
+    PetscCall(SpikeTestCheck((PetscBool)(!plans && fills == 1),
+                             "%s: %" PetscInt_FMT " plans, %" PetscInt_FMT " fills of a duplicate", where, plans,
+                             fills));
+  PetscCall(BaijProducts(D, P, PETSC_FALSE, "a duplicate of what came from AIJ"));
+  PetscCall(MatScale(A, 0.5));
+  PetscCall(BaijProducts(A, P, PETSC_FALSE, "beside a duplicate"));
+  PetscCall(MatConvert(P, MATBAIJCUDA, MAT_INPLACE_MATRIX, &P));
+  PetscCall(BaijIs(P, "in place"));
+  PetscCall(BaijProducts(P, A, PETSC_FALSE, "in place"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Two fields inside of the blocks, as PCFIELDSPLIT has them: A goes to AIJ once for both, again only with new values,
+  and is planned only in a new pattern
+*/
+static PetscErrorCode TestFields(const BaijCase *c)
+{
+  PetscInt counts[2] = {0, 0}, plans, fills, begin, end;
+  IS       is[2];
+  Mat      A, B, S[2], T;
+  char     where[128];
+
+  PetscFunctionBegin;
+  if (c->mb != c->nb || c->bs < 2 || c->mb < 2 || BaijHas(c, 1, 0, c->nb - 1)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BaijCreate(PETSC_COMM_WORLD, c, MATBAIJCUDA, &A));
+  PetscCall(BaijFill(c, 1, 1, PETSC_FALSE, INSERT_VALUES, A));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt f = 0; f < 2; f++)
+    PetscCall(ISCreateStride(PETSC_COMM_WORLD, (end - begin) / c->bs, begin + f, c->bs, &is[f]));
+  for (PetscInt turn = 0; turn < 4; turn++) {
+    PetscCall(
+      PetscSNPrintf(where, sizeof(where), "fields of blocks of %" PetscInt_FMT ", turn %" PetscInt_FMT, c->bs, turn));
+    if (turn == 1) PetscCall(MatScale(A, 2.0));
+    if (turn == 3) PetscCall(NewEntry(c, A));
+    Counts(counts, &plans, &fills);
+    for (int f = 0; f < 2; f++) {
+      if (turn == 3) PetscCall(MatDestroy(&S[f]));
+      PetscCall(MatCreateSubMatrix(A, is[f], is[f], turn % 3 ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &S[f]));
+    }
+    Counts(counts, &plans, &fills);
+    if (PetscDefined(USE_LOG) && c->bs <= SPIKE_BAIJ_MAXBS)
+      PetscCall(SpikeTestCheck((PetscBool)(fills == (turn == 2 ? 0 : 1) && plans == (turn % 3 ? 0 : 1)),
+                               "%s: %" PetscInt_FMT " conversions, %" PetscInt_FMT " plans", where, fills, plans));
+    PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &B));
+    PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
+    for (int f = 0; f < 2; f++) {
+      PetscCall(MatCreateSubMatrix(B, is[f], is[f], MAT_INITIAL_MATRIX, &T));
+      PetscCall(BaijProducts(S[f], T, PETSC_FALSE, where));
+      PetscCall(MatDestroy(&T));
+    }
+    PetscCall(MatDestroy(&B));
+  }
+  for (int f = 0; f < 2; f++) {
+    PetscCall(MatDestroy(&S[f]));
+    PetscCall(ISDestroy(&is[f]));
+  }
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,7 +444,7 @@ static PetscErrorCode TestNothingCopied(void)
   PetscInt      *i, *j;
   PetscBool      device;
   PetscMemType   there;
-  Mat            A, B;
+  Mat            A, B, C;
   VecType        vectype;
   Vec            x, b, y;
   PC             pc;
@@ -253,6 +475,11 @@ static PetscErrorCode TestNothingCopied(void)
     moved = petsc_ctog_sz + petsc_gtoc_sz;
     PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
     PetscCall(MatMult(A, b, y));
+    PetscCall(MatScale(A, 2.0));
+    PetscCall(MatGetDiagonal(A, y));
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+    PetscCall(MatMult(C, b, y));
+    PetscCall(MatDestroy(&C));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCSetUp(pc));
     PetscCall(PCApply(pc, b, y));
@@ -315,8 +542,13 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscLogDefaultBegin());
   for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(baijcases); k++)
     PetscCall(TestCase(&baijcases[k], (PetscBool)(k % 4 == 3), (PetscBool)(k % 2)));
+  for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(baijcases); k++) {
+    PetscCall(TestFromAIJ(&baijcases[k]));
+    PetscCall(TestFields(&baijcases[k]));
+  }
   PetscCall(TestErrors());
   PetscCall(TestNothingCopied());
   PetscCall(SpikeTestEnd("baij_coo"));

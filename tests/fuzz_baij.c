@@ -251,6 +251,15 @@ int main(int argc, char **argv)
          suffix: ranks
          nsize: {{2 3 4 5}}
          args: -n 100 -spike_host_baijcuda
+      # the nonzero state of another pattern once more
+      test:
+         suffix: state
+         nsize: 3
+         args: -seed 2903 -case 124 -spike_host_baijcuda
+      test:
+         suffix: state_2
+         nsize: 3
+         args: -seed 8883 -case 33 -spike_host_baijcuda
       test:
          suffix: cuda
          nsize: {{1 2}}

@@ -294,15 +294,29 @@ PetscErrorCode KSPFusedBasisStep_Vector(KSP ksp, SpikeKrylovBasisStep step, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  The backend's product comes last without a preconditioner, where that has been applied before, or is on the right; its
+  sums are those of dots then, in the same pass
+*/
 PetscErrorCode KSPFusedBasisApplyDots_Vector(KSP ksp, Vec x, Vec work, const KSPFusedBasis *dots,
                                              const SpikeIDRRecurrence *recurrence)
 {
-  KSPFused *f = (KSPFused *)ksp->data;
+  KSPFused       *f     = (KSPFused *)ksp->data;
+  const PetscBool first = (PetscBool)(f->pc.identity || f->pc.flexible),
+                  right = (PetscBool)(ksp->pc_side == PC_RIGHT &&
+                                      (f->pc.diagonal || f->pc.enqueue.run || !ksp->pc->ops->applyBA));
 
   PetscFunctionBegin;
-  if ((f->pc.identity || f->pc.flexible) && f->product.own && f->s.ondevice && f->s.k->basismult)
-    PetscCall(KSPFusedBasisEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
-  else {
+  if (f->product.own && f->s.k->basismult && (first || right)) {
+    if (!f->s.ondevice && f->s.scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+    if (!first) PetscCall(KSPFusedPCApply(ksp, x, work));
+    PetscCall(KSPFusedBasisEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, first ? x : work, recurrence));
+    if (!f->s.ondevice)
+      PetscCall(KSPFusedBasisRecur_Private(ksp,
+                                           SpikeKrylovBasisSums(SPIKE_KRYLOV_DOTS, dots->last - dots->first,
+                                                                (PetscBool)(dots->z != NULL), PETSC_FALSE),
+                                           recurrence, PETSC_FALSE));
+  } else {
     if (f->pc.flexible) PetscCall(KSPFusedMult(ksp, x, dots->y));
     else PetscCall(KSPFusedApply(ksp, x, dots->y, work));
     PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, recurrence, PETSC_FALSE));

@@ -75,6 +75,8 @@ static PetscErrorCode MatBAIJCUDACompose_Private(Mat A, PetscBool compose, Petsc
 #define MatBAIJCUDAComposeOne(name, f) PetscCall(PetscObjectComposeFunction(obj, name, compose ? f : NULL))
   MatBAIJCUDAComposeOne("MatProductSetFromOptions_seqbaijcuda_seqdense_C", MatProductSetFromOptions_BAIJCUDA_Dense);
   MatBAIJCUDAComposeOne("MatProductSetFromOptions_seqbaijcuda_seqdensecuda_C", MatProductSetFromOptions_BAIJCUDA_Dense);
+  MatBAIJCUDAComposeOne("MatProductSetFromOptions_mpibaijcuda_mpidense_C", MatProductSetFromOptions_BAIJCUDA_Dense);
+  MatBAIJCUDAComposeOne("MatProductSetFromOptions_mpibaijcuda_mpidensecuda_C", MatProductSetFromOptions_BAIJCUDA_Dense);
   MatBAIJCUDAComposeOne("MatSeqBAIJGetCSR_Spike_C", MatSeqBAIJGetCSR_SeqBAIJCUDA);
   MatBAIJCUDAComposeOne("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_BAIJCUDA);
   MatBAIJCUDAComposeOne("MatConvertIsReused_Spike_C", MatBAIJCUDAByCoordinates_Private);
@@ -130,6 +132,7 @@ PetscErrorCode MatBAIJCUDAInstall_Private(Mat A, MatType type)
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, type));
   PetscCall(MatBAIJCUDACompose_Private(A, PETSC_TRUE, PETSC_TRUE));
   MatSetBoundToCPU_Spike(A, PETSC_FALSE);
+  if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A));
   if (!PetscMemTypeHost(c->k->memtype)) {
     PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
     PetscCall(PetscFree(A->defaultvectype));
@@ -189,11 +192,15 @@ PetscErrorCode MatBAIJCUDARemove_Private(Mat A)
   value.
 
   `MatSetValuesCOO()` with coordinates of rows of this rank only puts values into the blocks on the device; with values
-  in the memory of the device nothing passes the host. PETSc's operations fetch them when they need them. Those of
-  packages that read the blocks of a `MATBAIJ` past its operations do not: call `MatBindToCPU()` before them.
+  in the memory of the device nothing passes the host, nor in `MatScale()`, `MatGetDiagonal()` and `MatDuplicate()`
+  after it. PETSc's operations fetch them when they need them. Those of packages that read the blocks of a `MATBAIJ`
+  past its operations do not: call `MatBindToCPU()` before them.
 
   On several ranks what others need of a vector is packed on the device and travels beside the product of the columns of
-  this rank, as with `MATDIACUDA`.
+  this rank, as with `MATDIACUDA`; of all columns of a dense matrix in one message to each rank.
+
+  `MatConvert()` from `MATAIJCUSPARSE`, with the block size of that matrix, and to it goes by the values on the device.
+  With `MAT_REUSE_MATRIX` and the same pattern nothing is planned again. A matrix that was made so keeps the plan.
 
   `PCBLOCKILU` fills its factors from the blocks on the device. Blocks of more than 32 rows have PETSc's products on the
   host, and `-info` says so. After `MatBindToCPU()` all is on the host.

@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   baijcudaaij.c: MATBAIJCUDA to MATAIJCUSPARSE. The values of the blocks are the values of coordinates, in their order:
-  PETSc plans once where they go, and takes them from the copy. Nothing but the plan passes the host
+  PETSc plans once where they go, and takes them from the copy. And from MATAIJCUSPARSE, whose entries are coordinates
+  of ours. Nothing but the plan passes the host
 */
 #include "baijcudaimpl.h"
+#include "common/agree.h"
+#include "common/matcsr.h"
 
-/* Of the AIJ matrix: the pattern that it was made for */
-typedef struct {
-  PetscObjectId    id[2];
-  PetscObjectState state[2];
-} MatBAIJCUDAPattern;
-
+/* Of the AIJ matrix: the pattern that it was made for, a MatBAIJCUDAPattern */
 static const char patternkey[] = "MatBAIJCUDA_Pattern";
-
-static PetscErrorCode MatBAIJCUDAGetPattern_Private(const Mat parts[2], MatBAIJCUDAPattern *p)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(p, sizeof(*p)));
-  for (int k = 0; k < 2; k++) {
-    if (!parts[k]) continue;
-    PetscCall(PetscObjectGetId((PetscObject)parts[k], &p->id[k]));
-    PetscCall(MatGetNonzeroState(parts[k], &p->state[k]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Whether a matrix goes to `type` so. With the host's kernels MATAIJ takes the place of MATAIJCUSPARSE, for tests */
 PetscErrorCode MatBAIJCUDAByCoordinates_Private(Mat A, MatType type, PetscBool *is)
@@ -65,18 +51,17 @@ static PetscErrorCode MatBAIJCUDACoordinates_Private(Mat A, Mat P, PetscInt firs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of both parts, one after the other, where the backend works */
-static PetscErrorCode MatBAIJCUDAGetValues_Private(Mat A, const Mat parts[2], const PetscScalar **v)
+/* Values of two parts one after the other, where the backend of A works; without copies where one part has all */
+static PetscErrorCode MatBAIJCUDAJoin_Private(Mat A, const PetscCount n[2], const PetscScalar *const a[2],
+                                              const PetscScalar **v)
 {
-  Mat_BAIJCUDA *c    = MatBAIJCUDA_Private(A);
-  PetscCount    n[2] = {0, 0};
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
 
   PetscFunctionBegin;
-  if (!c->mpi) {
-    *v = c->val;
+  if (!n[0] || !n[1]) {
+    *v = n[1] ? a[1] : a[0];
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (int k = 0; k < 2; k++) n[k] = MatBAIJCUDA_Private(parts[k])->nval;
   PetscCall(MatBAIJCUDAGetBackend_Private(A));
   if (c->njoined != n[0] + n[1]) {
     PetscCall((*c->k->release)(&c->b, (void **)&c->joined));
@@ -85,10 +70,24 @@ static PetscErrorCode MatBAIJCUDAGetValues_Private(Mat A, const Mat parts[2], co
     c->njoined = n[0] + n[1];
   }
   for (int k = 0; k < 2; k++)
-    if (n[k])
-      PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_TRUE, c->joined + (k ? n[0] : 0),
-                              MatBAIJCUDA_Private(parts[k])->val, (size_t)n[k] * sizeof(PetscScalar)));
+    PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_TRUE, c->joined + (k ? n[0] : 0), a[k],
+                            (size_t)n[k] * sizeof(PetscScalar)));
   *v = c->joined;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBAIJCUDAGetValues_Private(Mat A, const Mat parts[2], const PetscScalar **v)
+{
+  PetscCount         n[2] = {0, 0};
+  const PetscScalar *a[2] = {NULL, NULL};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    if (!parts[k]) continue;
+    n[k] = MatBAIJCUDA_Private(parts[k])->nval;
+    a[k] = MatBAIJCUDA_Private(parts[k])->val;
+  }
+  PetscCall(MatBAIJCUDAJoin_Private(A, n, a, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,6 +137,122 @@ PetscErrorCode MatConvert_BAIJCUDA_AIJCUSPARSE(Mat A, MatType newtype, MatReuse 
   if (!C) PetscCall(MatBAIJCUDACreateAIJ_Private(A, newtype, parts, garray, &C));
   PetscCall(MatBAIJCUDAGetValues_Private(A, parts, &v));
   PetscCall(MatSetValuesCOO(C, v, INSERT_VALUES));
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
+  else if (reuse == MAT_INITIAL_MATRIX) *B = C;
+  else if (C != *B) PetscCall(MatHeaderReplace(*B, &C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Collective: whether A, which has the backend of C in its memory, goes to C so. With the host's kernels MATAIJ takes
+  the place of MATAIJCUSPARSE, for tests
+*/
+static PetscErrorCode MatBAIJCUDATakesEntries_Private(Mat C, Mat A, PetscBool *takes)
+{
+  const PetscBool host = (PetscBool)PetscMemTypeHost(MatBAIJCUDA_Private(C)->k->memtype);
+  const PetscInt  bs   = C->rmap->bs;
+  PetscMemType    there;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, takes, host ? MATSEQAIJ : MATSEQAIJCUSPARSE,
+                                      host ? MATMPIAIJ : MATMPIAIJCUSPARSE, ""));
+  if (!*takes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetMemType_Spike(A, &there));
+  *takes = (PetscBool)(A->assembled && there == MatBAIJCUDA_Private(C)->k->memtype && bs <= SPIKE_BLOCK_MAXBS &&
+                       A->rmap->n % bs == 0 && A->cmap->n % bs == 0);
+  PetscCall(PetscObjectAgree_Spike((PetscObject)A, takes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of a part, and where i is not NULL their coordinates. garray NULL: columns from `first` on */
+static PetscErrorCode MatBAIJCUDAEntries_Private(Mat A, Mat P, PetscInt first, const PetscInt garray[], PetscCount *n,
+                                                 PetscInt i[], PetscInt j[])
+{
+  const PetscInt *ai, *aj;
+  PetscInt        m;
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(P, 0, PETSC_FALSE, PETSC_FALSE, &m, &ai, &aj, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "A matrix of type %s does not give its rows",
+             ((PetscObject)P)->type_name);
+  *n = m ? ai[m] : 0;
+  for (PetscInt row = 0; i && row < m; row++)
+    for (PetscInt k = ai[row]; k < ai[row + 1]; k++) {
+      i[k] = A->rmap->rstart + row;
+      j[k] = garray ? garray[aj[k]] : first + aj[k];
+    }
+  PetscCall(MatRestoreRowIJ(P, 0, PETSC_FALSE, PETSC_FALSE, &m, &ai, &aj, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C <- the entries of A, by the plan that C has. Where A has its values is where the backend works */
+static PetscErrorCode MatBAIJCUDATakeEntries_Private(Mat C, const Mat parts[2], const PetscCount n[2])
+{
+  const PetscMemType memtype = MatBAIJCUDA_Private(C)->k->memtype;
+  const PetscScalar *a[2]    = {NULL, NULL}, *v;
+  SpikeCSR           piece[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    if (!n[k]) continue;
+    PetscCall(MatSeqAIJGetCSR_Spike(parts[k], memtype, &piece[k]));
+    a[k] = piece[k].aa;
+  }
+  PetscCall(MatBAIJCUDAJoin_Private(C, n, a, &v));
+  PetscCall(MatSetValuesCOO(C, v, INSERT_VALUES));
+  for (int k = 0; k < 2; k++)
+    if (n[k]) PetscCall(MatSeqAIJRestoreCSR_Spike(parts[k], memtype, &piece[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Collective: MATAIJCUSPARSE to `type`, MATSEQBAIJCUDA or MATMPIBAIJCUDA, with the block size of A. The blocks are those
+  that have entries of A. *done is false where this is not such a matrix. With MAT_REUSE_MATRIX and the same pattern
+  nothing is planned, and no value passes the host
+*/
+PetscErrorCode MatConvert_AIJCUSPARSE_BAIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B, PetscBool *done)
+{
+  Mat                parts[2] = {A, NULL}, C = NULL;
+  const PetscInt    *garray = NULL;
+  PetscCount         n[2]   = {0, 0};
+  PetscInt           bs, *i, *j;
+  PetscBool          same = PETSC_FALSE, mpi;
+  MatBAIJCUDAPattern now;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetBlockSize(A, &bs));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &C));
+  PetscCall(MatSetSizes(C, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+  PetscCall(MatSetBlockSize(C, bs));
+  PetscCall(MatSetType(C, type));
+  PetscCall(MatBAIJCUDATakesEntries_Private(C, A, done));
+  if (!*done) {
+    PetscCall(MatDestroy(&C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &mpi, MATMPIAIJ, MATMPIAIJCUSPARSE, ""));
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &parts[0], &parts[1], &garray));
+  PetscCall(MatBAIJCUDAGetPattern_Private(parts, &now));
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatBAIJCUDACOOIsFrom_Private(*B, &now, &same));
+    same = (PetscBool)(same && (*B)->rmap->bs == bs);
+    PetscCall(PetscObjectAgree_Spike((PetscObject)A, &same));
+  }
+  for (int k = 0; k < 2; k++)
+    if (parts[k]) PetscCall(MatBAIJCUDAEntries_Private(A, parts[k], 0, NULL, &n[k], NULL, NULL));
+  if (same) {
+    PetscCall(MatDestroy(&C));
+    C = *B;
+  } else {
+    PetscCall(PetscMalloc2(n[0] + n[1], &i, n[0] + n[1], &j));
+    PetscCall(MatBAIJCUDAEntries_Private(A, parts[0], A->cmap->rstart, NULL, &n[0], i, j));
+    if (parts[1]) PetscCall(MatBAIJCUDAEntries_Private(A, parts[1], 0, garray, &n[1], i + n[0], j + n[0]));
+    PetscCall(MatSetPreallocationCOO(C, n[0] + n[1], i, j));
+    PetscCall(PetscFree2(i, j));
+    PetscCall(MatBAIJCUDACOOSetSource_Private(C, &now));
+  }
+  PetscCall(MatBAIJCUDATakeEntries_Private(C, parts, n));
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
   else if (reuse == MAT_INITIAL_MATRIX) *B = C;
   else if (C != *B) PetscCall(MatHeaderReplace(*B, &C));

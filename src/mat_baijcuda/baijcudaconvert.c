@@ -96,11 +96,11 @@ PetscErrorCode MatConvert_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From any type by MATBAIJ, with the block size of A */
+/* From any type by MATBAIJ, with the block size of A, but from MATAIJCUSPARSE without */
 PetscErrorCode MatConvertFrom_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
   Mat         C;
-  PetscBool   mpi, root, baij;
+  PetscBool   mpi, root, baij, done;
   PetscMPIInt size;
 
   PetscFunctionBegin;
@@ -113,6 +113,8 @@ PetscErrorCode MatConvertFrom_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, M
   PetscCall(PetscStrcmp(newtype, MATBAIJCUDA, &root));
   PetscCall(PetscStrbeginswith(root ? ((PetscObject)A)->type_name : newtype, "mpi", &mpi));
   mpi = (PetscBool)(mpi || size > 1);
+  PetscCall(MatConvert_AIJCUSPARSE_BAIJCUDA(A, MatBAIJCUDAType_Private(mpi), reuse, B, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatConvert(A, mpi ? MATMPIBAIJ : MATSEQBAIJ, MAT_INITIAL_MATRIX, &C));
   PetscCall(MatBAIJCUDAInstall_Private(C, MatBAIJCUDAType_Private(mpi)));
   if (reuse == MAT_REUSE_MATRIX) {
@@ -125,11 +127,12 @@ PetscErrorCode MatConvertFrom_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, M
 
 PetscErrorCode MatDuplicate_BAIJCUDA(Mat A, MatDuplicateOption op, Mat *B)
 {
-  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  Mat_BAIJCUDA   *c     = MatBAIJCUDA_Private(A);
+  const PetscBool ahead = (PetscBool)(c->ahead && op == MAT_COPY_VALUES);
 
   PetscFunctionBegin;
-  PetscCall(MatBAIJCUDAToHost_Private(A));
-  PetscCall((*c->ops.duplicate)(A, op, B));
+  /* PETSc duplicates the parts of a MATMPIBAIJCUDA by this function */
+  PetscCall((*c->ops.duplicate)(A, ahead && !c->mpi ? MAT_DO_NOT_COPY_VALUES : op, B));
   PetscCall(MatBAIJCUDAAdopt_Private(*B, c->bound));
   PetscCall(MatBAIJCUDAWrap_Private(*B));
   if (!c->mpi) { /* PETSc gives a duplicate its products for blocks of any size, which copy vectors of all ranks */
@@ -137,6 +140,8 @@ PetscErrorCode MatDuplicate_BAIJCUDA(Mat A, MatDuplicateOption op, Mat *B)
     MatBAIJCUDA_Private(*B)->ops.multadd = c->ops.multadd;
   }
   PetscCall(MatBAIJCUDACOOShare_Private(A, *B));
+  if (ahead && !c->mpi) PetscCall(MatBAIJCUDACopyAhead_Private(A, *B));
+  else if (ahead) MatBAIJCUDA_Private(*B)->ahead = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,18 +212,47 @@ static PetscErrorCode MatBAIJCUDAHasBlocks_Private(Mat A, IS is, PetscBool *whol
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Collective: A as AIJ, on the device where A goes there so. It stays with A, for the next field and the next values: a
+  setup of PCFIELDSPLIT with n fields converts once, and plans only in a new pattern
+*/
+static PetscErrorCode MatBAIJCUDAGetAIJ_Private(Mat A, Mat *aij)
+{
+  Mat_BAIJCUDA      *c         = MatBAIJCUDA_Private(A);
+  PetscObjectState   values[3] = {0, 0, 0};
+  Mat                parts[2]  = {A, NULL};
+  PetscBool          device, same[2];
+  MatBAIJCUDAPattern now;
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAByCoordinates_Private(A, "aijcusparse", &device));
+  if (c->mpi) PetscCall(MatBAIJCUDAGetChangedParts_Private(A, parts));
+  PetscCall(MatBAIJCUDAGetPattern_Private(parts, &now));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &values[2]));
+  for (int k = 0; k < 2; k++)
+    if (parts[k]) PetscCall(PetscObjectStateGet((PetscObject)parts[k], &values[k]));
+  same[0] = (PetscBool)(c->aij && c->aijdevice == device && !memcmp(&c->aijpattern, &now, sizeof(now)));
+  same[1] = (PetscBool)(same[0] && !memcmp(c->aijvalues, values, sizeof(values)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, same, 2, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  if (!same[0]) PetscCall(MatDestroy(&c->aij));
+  if (!same[1])
+    PetscCall(MatConvert(A, device ? "aijcusparse" : MATAIJ, same[0] ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &c->aij));
+  c->aijdevice  = device;
+  c->aijpattern = now;
+  PetscCall(PetscArraycpy(c->aijvalues, values, 3));
+  *aij = c->aij;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Fields inside of blocks, as those of PCFIELDSPLIT, are submatrices of the matrix as AIJ */
 static PetscErrorCode MatBAIJCUDASubMatrixAIJ_Private(Mat A, IS row, IS col, MatReuse reuse, Mat *B)
 {
-  PetscBool device;
-  Mat       C;
+  Mat C;
 
   PetscFunctionBegin;
   PetscCall(PetscInfo(A, "The submatrix does not have whole blocks: it is one of type aij\n"));
-  PetscCall(MatBAIJCUDAByCoordinates_Private(A, "aijcusparse", &device));
-  PetscCall(MatConvert(A, device ? "aijcusparse" : MATAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatBAIJCUDAGetAIJ_Private(A, &C));
   PetscCall(MatCreateSubMatrix(C, row, col, reuse, B));
-  PetscCall(MatDestroy(&C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

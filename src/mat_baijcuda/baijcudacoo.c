@@ -19,6 +19,7 @@ struct _n_MatBAIJCOO {
   PetscCount               n; /* coordinates */
   MatBAIJCOOPart           part[2];
   PetscObjectState         pattern[2]; /* of the parts when values came first, -1: none came */
+  MatBAIJCUDAPattern       source;     /* whose entries the coordinates are; zero: nobody's */
 };
 
 PetscErrorCode MatBAIJCUDACOOReset_Private(Mat A)
@@ -55,6 +56,43 @@ PetscErrorCode MatBAIJCUDACOOShare_Private(Mat A, Mat B)
     PetscCall(PetscObjectQuery((PetscObject)A, kept[k], &is));
     if (is) PetscCall(PetscObjectCompose((PetscObject)B, kept[k], is));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBAIJCUDAParts_Private(Mat A, Mat parts[2], const PetscInt *garray[])
+{
+  PetscFunctionBegin;
+  parts[0] = A;
+  parts[1] = NULL;
+  *garray  = NULL;
+  if (MatBAIJCUDA_Private(A)->mpi) PetscCall(MatBAIJCUDAGetParts_Private(A, parts, garray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The coordinates of A are those of the entries of a matrix, in its order */
+PetscErrorCode MatBAIJCUDACOOSetSource_Private(Mat A, const MatBAIJCUDAPattern *source)
+{
+  PetscFunctionBegin;
+  MatBAIJCUDA_Private(A)->coo->source = *source;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Not collective: whether MatSetValuesCOO() of A takes the values of that matrix; A of any type */
+PetscErrorCode MatBAIJCUDACOOIsFrom_Private(Mat A, const MatBAIJCUDAPattern *source, PetscBool *is)
+{
+  const MatBAIJCOO *coo;
+  const PetscInt   *garray;
+  Mat               parts[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatBAIJCUDAIs_Private(A, is));
+  if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
+  coo = MatBAIJCUDA_Private(A)->coo;
+  *is = (PetscBool)(coo && !memcmp(&coo->source, source, sizeof(*source)));
+  if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBAIJCUDAParts_Private(A, parts, &garray));
+  for (int k = 0; k < 2; k++)
+    if (parts[k] && coo->pattern[k] != parts[k]->nonzerostate) *is = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,16 +215,6 @@ static PetscErrorCode MatBAIJCUDACOOPart_Private(Mat A, Mat P, PetscCount n, con
   PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_FALSE, part->from, from, (size_t)m * sizeof(*from)));
   PetscCall(PetscFree(first));
   PetscCall(PetscFree(from));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatBAIJCUDAParts_Private(Mat A, Mat parts[2], const PetscInt *garray[])
-{
-  PetscFunctionBegin;
-  parts[0] = A;
-  parts[1] = NULL;
-  *garray  = NULL;
-  if (MatBAIJCUDA_Private(A)->mpi) PetscCall(MatBAIJCUDAGetParts_Private(A, parts, garray));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -28,15 +28,18 @@ PetscErrorCode MatBAIJCUDAReset_Private(Mat A)
   Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
 
   PetscFunctionBegin;
+  PetscCall(MatDestroy(&c->aij));
   if (c->b.k) {
     PetscCall((*c->k->matdestroy)(&c->b, &c->mat));
     PetscCall((*c->k->release)(&c->b, (void **)&c->val));
     PetscCall((*c->k->release)(&c->b, (void **)&c->joined));
+    PetscCall((*c->k->release)(&c->b, (void **)&c->diagonal));
     PetscCall((*c->k->destroy)(&c->b));
   }
   PetscCall(PetscMemzero(&c->mat, sizeof(c->mat)));
   PetscCall(PetscMemzero(&c->b, sizeof(c->b)));
   c->nval = c->njoined = 0;
+  c->diagonalshape     = 0;
   c->pattern = c->values = -1;
   c->trans = c->ahead = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -111,6 +114,27 @@ PetscErrorCode MatBAIJCUDAUpdate_Private(Mat A, PetscBool trans)
     PetscCall((*c->k->copy)(&c->b, PETSC_TRUE, PETSC_FALSE, c->val, a, (size_t)c->nval * sizeof(PetscScalar)));
   }
   c->values = state;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The nonzero state of a MATMPIBAIJ is the sum of those of its parts. Preallocation makes one part anew, which counts
+  from 0: the sum may be what it was for another pattern, and preconditioners would keep theirs. So a new part counts on
+*/
+PetscErrorCode MatBAIJCUDAWatchParts_Private(Mat A)
+{
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  Mat           other;
+  PetscObjectId id;
+
+  PetscFunctionBegin;
+  if (!A->preallocated) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIBAIJGetSeqBAIJ_Spike(A, NULL, &other, NULL));
+  if (!other) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetId((PetscObject)other, &id));
+  if (c->otherid && c->otherid != id) other->nonzerostate = PetscMax(other->nonzerostate, c->otherstate + 1);
+  c->otherid    = id;
+  c->otherstate = PetscMax(other->nonzerostate, c->otherstate);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -43,25 +43,22 @@
   }
 
 MatBAIJCUDAWrap0(MatConjugate_BAIJCUDA, conjugate) MatBAIJCUDAWrap0(MatRealPart_BAIJCUDA, realpart)
-  MatBAIJCUDAWrap0(MatImaginaryPart_BAIJCUDA, imaginarypart) MatBAIJCUDAWrap0(MatZeroEntries_BAIJCUDA, zeroentries)
-    MatBAIJCUDAWrap1(MatGetDiagonal_BAIJCUDA, getdiagonal, Vec)
-      MatBAIJCUDAWrap1(MatGetRowSumAbs_BAIJCUDA, getrowsumabs, Vec)
-        MatBAIJCUDAWrap1(MatScale_BAIJCUDA, scale, PetscScalar) MatBAIJCUDAWrap1(MatShift_BAIJCUDA, shift, PetscScalar)
-          MatBAIJCUDAWrap1(MatView_BAIJCUDA, view, PetscViewer)
-            MatBAIJCUDAWrap1(MatEliminateZeros_BAIJCUDA, eliminatezeros, PetscBool)
-              MatBAIJCUDAWrap1(MatInvertBlockDiagonal_BAIJCUDA, invertblockdiagonal, const PetscScalar **)
-                MatBAIJCUDAWrap2(MatDiagonalScale_BAIJCUDA, diagonalscale, Vec, Vec)
-                  MatBAIJCUDAWrap2(MatNorm_BAIJCUDA, norm, NormType, PetscReal *)
-                    MatBAIJCUDAWrap2(MatTranspose_BAIJCUDA, transpose, MatReuse, Mat *)
-                      MatBAIJCUDAWrap2(MatGetRowMaxAbs_BAIJCUDA, getrowmaxabs, Vec, PetscInt *)
-                        MatBAIJCUDAWrap2(MatGetColumnReductions_BAIJCUDA, getcolumnreductions, PetscInt, PetscReal *)
-                          MatBAIJCUDAWrap2(MatFDColoringSetUp_BAIJCUDA, fdcoloringsetup, ISColoring, MatFDColoring)
-                            MatBAIJCUDAWrap3(MatFDColoringApply_BAIJCUDA, fdcoloringapply, MatFDColoring, Vec, void *)
-                              MatBAIJCUDAWrap3(MatPermute_BAIJCUDA, permute, IS, IS, Mat *)
-                                MatBAIJCUDAWrap3(MatGetMultiProcBlock_BAIJCUDA, getmultiprocblock, MPI_Comm, MatReuse,
-                                                 Mat *)
+  MatBAIJCUDAWrap0(MatImaginaryPart_BAIJCUDA, imaginarypart)
+    MatBAIJCUDAWrap1(MatGetRowSumAbs_BAIJCUDA, getrowsumabs, Vec)
+      MatBAIJCUDAWrap1(MatShift_BAIJCUDA, shift, PetscScalar) MatBAIJCUDAWrap1(MatEliminateZeros_BAIJCUDA,
+                                                                               eliminatezeros, PetscBool)
+        MatBAIJCUDAWrap1(MatInvertBlockDiagonal_BAIJCUDA, invertblockdiagonal, const PetscScalar **)
+          MatBAIJCUDAWrap2(MatDiagonalScale_BAIJCUDA, diagonalscale, Vec, Vec)
+            MatBAIJCUDAWrap2(MatNorm_BAIJCUDA, norm, NormType, PetscReal *)
+              MatBAIJCUDAWrap2(MatTranspose_BAIJCUDA, transpose, MatReuse, Mat *)
+                MatBAIJCUDAWrap2(MatGetRowMaxAbs_BAIJCUDA, getrowmaxabs, Vec, PetscInt *)
+                  MatBAIJCUDAWrap2(MatGetColumnReductions_BAIJCUDA, getcolumnreductions, PetscInt, PetscReal *)
+                    MatBAIJCUDAWrap2(MatFDColoringSetUp_BAIJCUDA, fdcoloringsetup, ISColoring, MatFDColoring)
+                      MatBAIJCUDAWrap3(MatFDColoringApply_BAIJCUDA, fdcoloringapply, MatFDColoring, Vec, void *)
+                        MatBAIJCUDAWrap3(MatPermute_BAIJCUDA, permute, IS, IS, Mat *)
+                          MatBAIJCUDAWrap3(MatGetMultiProcBlock_BAIJCUDA, getmultiprocblock, MPI_Comm, MatReuse, Mat *)
 
-                                  static PetscErrorCode
+                            static PetscErrorCode
   MatSetValues_BAIJCUDA(Mat A, PetscInt m, const PetscInt *i, PetscInt n, const PetscInt *j, const PetscScalar *v,
                         InsertMode mode)
 {
@@ -90,6 +87,23 @@ static PetscErrorCode MatGetRow_BAIJCUDA(Mat A, PetscInt row, PetscInt *n, Petsc
 {
   PetscFunctionBegin;
   MatBAIJCUDADo(A, getrow, A, row, n, j, v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's view of a MATMPIBAIJ collects it into a matrix of the same type, which has to be its own */
+static PetscErrorCode MatView_BAIJCUDA(Mat A, PetscViewer viewer)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  if (!MatBAIJCUDA_Private(A)->mpi) {
+    MatBAIJCUDADo(A, view, A, viewer);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatConvert(A, MATMPIBAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(PetscObjectSetName((PetscObject)B, ((PetscObject)A)->name));
+  PetscCall((*B->ops->view)(B, viewer));
+  PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,18 +142,56 @@ static PetscErrorCode MatCopy_BAIJCUDA(Mat A, Mat B, MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  PETSc makes the nonzero state of a MATMPIBAIJ the sum of those of its parts, in operations that may change the
+  pattern. But MatSetPreallocationCOO() raises that of the matrix alone, and the next sum may be what the state is
+  already: that of two patterns would be one, and preconditioners would keep theirs. So where the sum has changed the
+  state goes up. Begin hides the state, which tells afterwards whether there is a new sum; the same on all ranks
+*/
+static void MatBAIJCUDACountBegin_Private(Mat A, PetscObjectState *before)
+{
+  *before = A->nonzerostate;
+  if (MatBAIJCUDA_Private(A)->mpi) A->nonzerostate = -1;
+}
+
+static void MatBAIJCUDACountEnd_Private(Mat A, PetscObjectState before)
+{
+  Mat_BAIJCUDA          *c   = MatBAIJCUDA_Private(A);
+  const PetscObjectState sum = A->nonzerostate;
+
+  if (!c->mpi) return;
+  A->nonzerostate = before;
+  if (sum == -1 || sum == c->sum) return;
+  c->sum          = sum;
+  A->nonzerostate = PetscMax(before + 1, sum);
+}
+
 static PetscErrorCode MatZeroRows_BAIJCUDA(Mat A, PetscInt n, const PetscInt *rows, PetscScalar diag, Vec x, Vec b)
 {
+  PetscObjectState before;
+  PetscErrorCode   ierr;
+
   PetscFunctionBegin;
-  MatBAIJCUDADo(A, zerorows, A, n, rows, diag, x, b);
+  PetscCall(MatBAIJCUDAToHost_Private(A));
+  MatBAIJCUDACountBegin_Private(A, &before);
+  ierr = (*MatBAIJCUDA_Private(A)->ops.zerorows)(A, n, rows, diag, x, b);
+  MatBAIJCUDACountEnd_Private(A, before);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatZeroRowsColumns_BAIJCUDA(Mat A, PetscInt n, const PetscInt *rows, PetscScalar diag, Vec x,
                                                   Vec b)
 {
+  PetscObjectState before;
+  PetscErrorCode   ierr;
+
   PetscFunctionBegin;
-  MatBAIJCUDADo(A, zerorowscolumns, A, n, rows, diag, x, b);
+  PetscCall(MatBAIJCUDAToHost_Private(A));
+  MatBAIJCUDACountBegin_Private(A, &before);
+  ierr = (*MatBAIJCUDA_Private(A)->ops.zerorowscolumns)(A, n, rows, diag, x, b);
+  MatBAIJCUDACountEnd_Private(A, before);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,13 +246,20 @@ static PetscErrorCode MatLoad_BAIJCUDA(Mat A, PetscViewer viewer)
 /* Collective: the parts have their types, and a halo that there is fits the new pattern */
 static PetscErrorCode MatAssemblyEnd_BAIJCUDA(Mat A, MatAssemblyType type)
 {
-  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
-  Mat           parts[2];
+  Mat_BAIJCUDA    *c = MatBAIJCUDA_Private(A);
+  Mat              parts[2];
+  PetscObjectState before;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   if (c->mpi && !A->nooffprocentries) PetscCall(MatBAIJCUDAToHost_Private(A)); /* others may have sent values */
-  PetscCall((*c->ops.assemblyend)(A, type));
+  if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A));
+  MatBAIJCUDACountBegin_Private(A, &before);
+  ierr = (*c->ops.assemblyend)(A, type);
+  MatBAIJCUDACountEnd_Private(A, before);
+  PetscCall(ierr);
   PetscCall(MatBAIJCUDAWrap_Private(A));
+  if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A));
   if (!c->mpi || type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
   if (c->list.planned) PetscCall(MatBAIJCUDAPlan_Private(A));

@@ -10,8 +10,9 @@
     baijcudamult.c     products with vectors, and the halo
     baijcudaproduct.c  products with dense matrices
     baijcudacoo.c      MatSetValuesCOO()
+    baijcudavalues.c   operations on values that are ahead, where the backend works
     baijcudahost.c     operations that PETSc does on the host
-    baijcudaaij.c      MATAIJCUSPARSE from it
+    baijcudaaij.c      MATAIJCUSPARSE from it, and it from MATAIJCUSPARSE
     baijcudaconvert.c  other types, copies, submatrices
     baijcuda.c         creation, destruction, the table of operations
 */
@@ -27,6 +28,24 @@
 
 /* Coordinates of MatSetPreallocationCOO(): baijcudacoo.c */
 typedef struct _n_MatBAIJCOO MatBAIJCOO;
+
+/* Parts of a matrix and the patterns that they had, for what was planned for these; parts[1] may be NULL */
+typedef struct {
+  PetscObjectId    id[2];
+  PetscObjectState state[2];
+} MatBAIJCUDAPattern;
+
+static inline PetscErrorCode MatBAIJCUDAGetPattern_Private(const Mat parts[2], MatBAIJCUDAPattern *p)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  for (int k = 0; k < 2; k++) {
+    if (!parts[k]) continue;
+    PetscCall(PetscObjectGetId((PetscObject)parts[k], &p->id[k]));
+    PetscCall(MatGetNonzeroState(parts[k], &p->state[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* In A->spptr, which MATBAIJ does not use */
 typedef struct {
@@ -55,12 +74,26 @@ typedef struct {
   /* Somebody reads the rows on the host, as PETSc's factorizations, which ask for no values: none stays ahead then */
   PetscBool read;
 
+  /* MATSEQBAIJCUDA: places of the diagonal in val, where the backend works, of the copy of this shape; NULL: not all */
+  PetscInt        *diagonal;
+  PetscObjectState diagonalshape;
+
   MatHaloList list; /* MATMPIBAIJCUDA: block columns of other ranks */
+  /* MATMPIBAIJCUDA: the part with these, and its nonzero state, when it was last looked at; 0: not yet */
+  PetscObjectId    otherid;
+  PetscObjectState otherstate;
+  PetscObjectState sum; /* MATMPIBAIJCUDA: of the nonzero states of all parts, when PETSc last made it; 0: not yet */
 
   MatBAIJCOO  *coo;    /* NULL: none, or left to PETSc */
   PetscScalar *staged; /* [nstaged] where the backend works: values of coordinates that the caller has elsewhere */
   PetscScalar *joined; /* [njoined] likewise: values of both parts, one after the other */
   PetscCount   nstaged, njoined;
+
+  /* As AIJ, for submatrices inside of blocks, NULL: none yet; what A and its parts were when it had their values */
+  Mat                aij;
+  PetscBool          aijdevice;
+  MatBAIJCUDAPattern aijpattern;
+  PetscObjectState   aijvalues[3];
 } Mat_BAIJCUDA;
 
 static inline Mat_BAIJCUDA *MatBAIJCUDA_Private(Mat A)
@@ -86,6 +119,7 @@ PETSC_INTERN PetscObjectState MatBAIJCUDANextShape_Private(void);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetBackend_Private(Mat);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdate_Private(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAWatchParts_Private(Mat);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetChangedParts_Private(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);
@@ -117,6 +151,14 @@ PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_BAIJCUDA(Mat, PetscCount, Pet
 PETSC_INTERN PetscErrorCode MatSetValuesCOO_BAIJCUDA(Mat, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatBAIJCUDACOOReset_Private(Mat);
 PETSC_INTERN PetscErrorCode MatBAIJCUDACOOShare_Private(Mat, Mat);
+PETSC_INTERN PetscErrorCode MatBAIJCUDACOOSetSource_Private(Mat, const MatBAIJCUDAPattern *);
+PETSC_INTERN PetscErrorCode MatBAIJCUDACOOIsFrom_Private(Mat, const MatBAIJCUDAPattern *, PetscBool *);
+
+/* baijcudavalues.c */
+PETSC_INTERN PetscErrorCode MatScale_BAIJCUDA(Mat, PetscScalar);
+PETSC_INTERN PetscErrorCode MatZeroEntries_BAIJCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatGetDiagonal_BAIJCUDA(Mat, Vec);
+PETSC_INTERN PetscErrorCode MatBAIJCUDACopyAhead_Private(Mat, Mat);
 
 /* baijcudahost.c */
 PETSC_INTERN PetscErrorCode MatBAIJCUDAWrap_Private(Mat);
@@ -125,6 +167,7 @@ PETSC_INTERN PetscErrorCode MatBAIJCUDAUnwrap_Private(Mat);
 /* baijcudaaij.c */
 PETSC_INTERN PetscErrorCode MatBAIJCUDAByCoordinates_Private(Mat, MatType, PetscBool *);
 PETSC_INTERN PetscErrorCode MatConvert_BAIJCUDA_AIJCUSPARSE(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_AIJCUSPARSE_BAIJCUDA(Mat, MatType, MatReuse, Mat *, PetscBool *);
 
 /* baijcudaconvert.c */
 PETSC_INTERN PetscErrorCode MatConvert_BAIJCUDA(Mat, MatType, MatReuse, Mat *);

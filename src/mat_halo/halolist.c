@@ -2,10 +2,25 @@
 /* halolist.c: halos of any blocks of a vector: each rank tells the owners once which it wants */
 #include "halolist.h"
 
+static PetscErrorCode MatHaloListColumnsReset_Private(MatHaloList *l)
+{
+  MatHaloColumns *c = &l->columns;
+
+  PetscFunctionBegin;
+  if (c->pack) PetscCall((*l->b->k->release)(l->b, (void **)&c->pack));
+  if (c->unpack) PetscCall((*l->b->k->release)(l->b, (void **)&c->unpack));
+  if (c->ghost) PetscCall((*l->b->k->release)(l->b, (void **)&c->ghost));
+  PetscCall(MatHaloReset_Private(&c->halo));
+  c->most = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatHaloListReset_Private(MatHaloList *l)
 {
   PetscFunctionBegin;
+  PetscCall(MatHaloListColumnsReset_Private(l));
   if (l->index) PetscCall((*l->b->k->release)(l->b, (void **)&l->index));
+  PetscCall(PetscFree(l->wanted));
   PetscCall(PetscFree(l->garray));
   PetscCall(MatHaloReset_Private(&l->halo));
   l->planned = PETSC_FALSE;
@@ -40,7 +55,7 @@ static PetscErrorCode MatHaloListConnect_Private(MatHaloList *l, PetscObject obj
   MatHalo       *h    = &l->halo;
   MPI_Comm       comm = PetscObjectComm(object);
   const PetscInt bs   = l->bs;
-  PetscInt      *nblocks, *nwanted, *wanted;
+  PetscInt      *nblocks, *nwanted;
   MPI_Request   *req;
   size_t         bytes;
 
@@ -54,21 +69,21 @@ static PetscErrorCode MatHaloListConnect_Private(MatHaloList *l, PetscObject obj
   PetscCall(PetscSortMPIIntWithIntArray(h->nsend, h->sendrank, nwanted));
   PetscCall(PetscCalloc1(h->nsend + 1, &h->sendat));
   for (PetscMPIInt k = 0; k < h->nsend; k++) h->sendat[k + 1] = h->sendat[k] + nwanted[k] * bs;
-  PetscCall(PetscMalloc1(h->sendat[h->nsend] / bs, &wanted));
+  PetscCall(PetscMalloc1(h->sendat[h->nsend] / bs, &l->wanted));
   PetscCall(PetscMalloc1(h->nrecv + h->nsend, &req));
   for (PetscMPIInt k = 0; k < h->nsend; k++)
-    PetscCallMPI(MPIU_Irecv(wanted + h->sendat[k] / bs, nwanted[k], MPIU_INT, h->sendrank[k], h->tag, comm, req + k));
+    PetscCallMPI(
+      MPIU_Irecv(l->wanted + h->sendat[k] / bs, nwanted[k], MPIU_INT, h->sendrank[k], h->tag, comm, req + k));
   for (PetscMPIInt k = 0; k < h->nrecv; k++)
     PetscCallMPI(MPIU_Isend(l->garray + h->recvat[k] / bs, nblocks[k], MPIU_INT, h->recvrank[k], h->tag, comm,
                             req + h->nsend + k));
   PetscCallMPI(MPI_Waitall(h->nrecv + h->nsend, req, MPI_STATUSES_IGNORE));
-  for (PetscInt k = 0; k < h->sendat[h->nsend] / bs; k++) wanted[k] -= layout->rstart / bs;
+  for (PetscInt k = 0; k < h->sendat[h->nsend] / bs; k++) l->wanted[k] -= layout->rstart / bs;
   bytes = (size_t)(h->sendat[h->nsend] / bs) * sizeof(PetscInt);
   PetscCall((*l->b->k->alloc)(l->b, bytes, (void **)&l->index));
-  PetscCall((*l->b->k->copy)(l->b, PETSC_TRUE, PETSC_FALSE, l->index, wanted, bytes));
+  PetscCall((*l->b->k->copy)(l->b, PETSC_TRUE, PETSC_FALSE, l->index, l->wanted, bytes));
   PetscCall(MatHaloConnect_Private(h, SpikeDIAKernelsFind(l->b->k->memtype), object));
   PetscCall(PetscFree(req));
-  PetscCall(PetscFree(wanted));
   PetscCall(PetscFree(nwanted));
   PetscCall(PetscFree(nblocks));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -134,5 +149,139 @@ PetscErrorCode MatHaloListReverseEnd_Private(MatHaloList *l, PetscScalar *y)
   for (PetscMPIInt k = 0; k < h->nsend; k++)
     PetscCall((*l->b->k->unpackadd)(l->b, bs, (h->sendat[k + 1] - h->sendat[k]) / bs, l->index + h->sendat[k] / bs,
                                     h->message + h->sendat[k], y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* To the backend; the host's list is gone */
+static PetscErrorCode MatHaloListToBackend_Private(MatHaloList *l, size_t n, PetscInt **host, PetscInt **there)
+{
+  PetscFunctionBegin;
+  PetscCall((*l->b->k->alloc)(l->b, n * sizeof(**host), (void **)there));
+  PetscCall((*l->b->k->copy)(l->b, PETSC_TRUE, PETSC_FALSE, *there, *host, n * sizeof(**host)));
+  PetscCall(PetscFree(*host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the units of message[] are in X: of each rank column after column, each block after block */
+static PetscErrorCode MatHaloListPackColumns_Private(MatHaloList *l)
+{
+  MatHaloColumns *c  = &l->columns;
+  const MatHalo  *h  = &l->halo;
+  const PetscInt  bs = l->bs, unit = c->unit;
+  PetscInt       *index;
+  size_t          n = 0;
+
+  PetscFunctionBegin;
+  if (c->pack) PetscCall((*l->b->k->release)(l->b, (void **)&c->pack));
+  PetscCall(PetscMalloc1((size_t)(h->sendat[h->nsend] / unit) * c->most, &index));
+  for (PetscMPIInt k = 0; k < h->nsend; k++)
+    for (PetscInt j = 0; j < c->most; j++) {
+      const PetscInt64 column = (PetscInt64)(j < c->m ? j : 0) * c->ld;
+
+      for (PetscInt i = h->sendat[k]; i < h->sendat[k + 1]; i += unit)
+        PetscCall(PetscIntCast(((PetscInt64)l->wanted[i / bs] * bs + i % bs + column) / unit, &index[n++]));
+    }
+  PetscCall(MatHaloListToBackend_Private(l, n, &index, &c->pack));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where blocks of columns.ghost are in what has come, column after column */
+static PetscErrorCode MatHaloListUnpackColumns_Private(MatHaloList *l)
+{
+  MatHaloColumns *c  = &l->columns;
+  const MatHalo  *h  = &l->halo;
+  const PetscInt  bs = l->bs;
+  PetscInt       *index;
+  size_t          n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)l->n * c->most, &index));
+  for (PetscInt j = 0; j < c->most; j++)
+    for (PetscMPIInt k = 0; k < h->nrecv; k++) {
+      const PetscInt first = h->recvat[k] / bs, blocks = h->recvat[k + 1] / bs - first;
+
+      for (PetscInt i = 0; i < blocks; i++) index[n++] = first * c->most + j * blocks + i;
+    }
+  PetscCall(MatHaloListToBackend_Private(l, n, &index, &c->unpack));
+  PetscCall((*l->b->k->alloc)(l->b, (size_t)l->n * bs * c->most * sizeof(*c->ghost), (void **)&c->ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Collective: ranks and lengths are those of one column, `most` times as long */
+static PetscErrorCode MatHaloListConnectColumns_Private(MatHaloList *l, PetscObject object, PetscInt most)
+{
+  const MatHalo *one = &l->halo;
+  MatHalo       *h   = &l->columns.halo;
+
+  PetscFunctionBegin;
+  PetscCall(MatHaloListColumnsReset_Private(l));
+  l->columns.most = most;
+  l->columns.ld   = -1;
+  h->nrecv        = one->nrecv;
+  h->nsend        = one->nsend;
+  PetscCall(PetscCommGetNewTag(PetscObjectComm(object), &h->tag));
+  PetscCall(PetscMalloc1(h->nrecv, &h->recvrank));
+  PetscCall(PetscMalloc1(h->nsend, &h->sendrank));
+  PetscCall(PetscMalloc1(h->nrecv + 1, &h->recvat));
+  PetscCall(PetscMalloc1(h->nsend + 1, &h->sendat));
+  PetscCall(PetscArraycpy(h->recvrank, one->recvrank, h->nrecv));
+  PetscCall(PetscArraycpy(h->sendrank, one->sendrank, h->nsend));
+  for (PetscMPIInt k = 0; k <= h->nrecv; k++) PetscCall(PetscIntMultError(one->recvat[k], most, &h->recvat[k]));
+  for (PetscMPIInt k = 0; k <= h->nsend; k++) PetscCall(PetscIntMultError(one->sendat[k], most, &h->sendat[k]));
+  h->active = PETSC_TRUE;
+  PetscCall(MatHaloConnect_Private(h, SpikeDIAKernelsFind(l->b->k->memtype), object));
+  PetscCall(MatHaloListUnpackColumns_Private(l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Column after column by the messages of one */
+static PetscErrorCode MatHaloListFewColumns_Private(MatHaloList *l, PetscInt m, PetscInt ld, const PetscScalar *X)
+{
+  const size_t n = (size_t)l->n * l->bs;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < m; j++) {
+    PetscCall(MatHaloListBegin_Private(l, X + (size_t)j * ld));
+    PetscCall(MatHaloListEnd_Private(l));
+    if (n)
+      PetscCall((*l->b->k->copy)(l->b, PETSC_TRUE, PETSC_TRUE, l->columns.ghost + j * n, l->halo.ghost,
+                                 n * sizeof(PetscScalar)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatHaloListColumnsBegin_Private(MatHaloList *l, PetscObject object, PetscInt m, PetscInt ld,
+                                               const PetscScalar *X)
+{
+  MatHaloColumns *c = &l->columns;
+  MatHalo        *h = &c->halo;
+
+  PetscFunctionBegin;
+  if (!l->halo.active || !m) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->most < m) PetscCall(MatHaloListConnectColumns_Private(l, object, m));
+  c->few = (PetscBool)(m <= c->most / 4);
+  if (c->few) {
+    PetscCall(MatHaloListFewColumns_Private(l, m, ld, X));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (c->ld != ld || c->m != m) {
+    c->ld   = ld;
+    c->m    = m;
+    c->unit = ld % l->bs ? 1 : l->bs; /* blocks of all columns begin at multiples of bs, or may not */
+    PetscCall(MatHaloListPackColumns_Private(l));
+  }
+  PetscCall((*l->b->k->pack)(l->b, c->unit, h->sendat[h->nsend] / c->unit, c->pack, X, h->message));
+  PetscCall(MatHaloLeave_Private(h, PETSC_FALSE, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatHaloListColumnsEnd_Private(MatHaloList *l)
+{
+  MatHaloColumns *c = &l->columns;
+
+  PetscFunctionBegin;
+  if (!l->halo.active || !c->most || c->few) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatHaloFinish_Private(&c->halo, PETSC_FALSE, PETSC_FALSE));
+  PetscCall((*l->b->k->pack)(l->b, l->bs, l->n * c->most, c->unpack, c->halo.ghost, c->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,6 +8,7 @@
     Here(there, bytes, to)           back
     Gone(there)                      and away
     OffCheck(ok, where, what)
+    OffCount(state, copy, x, basis, recurrence, where)   of products with a basis step: how many kernels they are
 */
 #pragma once
 
@@ -20,6 +21,9 @@ typedef struct {
   PetscScalar *ghost, *values; /* of the backend, and what they become, on the host */
   PetscInt     n;
 } OffHalo;
+
+/* Nothing is sent or written: a product is not run */
+static PetscBool offidle = PETSC_FALSE;
 
 static PetscErrorCode OffWrite(OffHalo *h, const PetscScalar *values)
 {
@@ -36,12 +40,13 @@ static PetscErrorCode OffBegin(void *owner, void *stream, const PetscScalar *x, 
   PetscFunctionBegin;
   (void)stream;
   (void)x;
+  *ghost = h->ghost;
+  if (offidle) PetscFunctionReturn(PETSC_SUCCESS);
   h->begun++;
   PetscCall(PetscMalloc1(h->n, &nan));
   if (h->n) memset((void *)nan, 0xff, (size_t)h->n * sizeof(*nan));
   PetscCall(OffWrite(h, nan));
   PetscCall(PetscFree(nan));
-  *ghost = h->ghost;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,6 +57,7 @@ static PetscErrorCode OffEnd(void *owner, void *stream, const PetscScalar *x)
   PetscFunctionBegin;
   (void)stream;
   (void)x;
+  if (offidle) PetscFunctionReturn(PETSC_SUCCESS);
   if (h->begun == h->ended + 1) h->ended++;
   PetscCall(OffWrite(h, h->values));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -118,6 +124,61 @@ static PetscErrorCode OffBeside(SpikeKrylov *s, const void *copy, SpikeKrylovSte
     OffCheck((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <=
                          4 * PETSC_MACHINE_EPSILON * (n + 1) * PetscSqr(most + 2)),
              where, "a sum behind a product");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The same with the inner products of a basis step, y with vectors of v and, with z, with one more: numbers of vectors
+  that a product takes, and one that it leaves to a step after it
+*/
+static PetscErrorCode OffBasis(SpikeKrylov *s, const void *copy, PetscInt n, ptrdiff_t at, PetscScalar *v,
+                               PetscScalar *dv, const PetscScalar *y, PetscScalar *dy, PetscScalar *got,
+                               const PetscReal size[], PetscReal most, PetscInt units, const char where[])
+{
+  const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0};
+  const PetscInt           counts[]   = {1, 2, 3, 4, 8};
+  PetscScalar              first[11];
+
+  PetscFunctionBegin;
+  if (!s->k->basismult || n > 1000000) PetscFunctionReturn(PETSC_SUCCESS); /* of so many rows it takes long */
+  if (s->ncolumns < 8) PetscCall((*s->k->basiscreate)(s, 8, SpikeIDRSize(8)));
+  for (size_t run = 0; run < 4 * PETSC_STATIC_ARRAY_LENGTH(counts); run++) { /* each twice, without z and with it */
+    const PetscInt     m = counts[run / 4], nsums = m + (run / 2 % 2 ? 3 : 1);
+    const PetscScalar *z = run / 2 % 2 ? v + n : NULL;
+    PetscScalar        sums[11], wanted[11], *A[8];
+    SpikeKrylovBasis   b;
+    PetscBool          good = PETSC_TRUE;
+
+    memset((void *)&b, 0, sizeof(b));
+    b.n    = n;
+    b.last = m;
+    b.A    = A;
+    b.y    = dy;
+    b.z    = z ? dv + n : NULL;
+    for (PetscInt j = 0; j < m; j++) A[j] = dv + j % 5 * n;
+    if (run % 2 == 0 && n < 10000) PetscCall(OffCount(s, copy, dv + at, &b, &recurrence, where));
+    if (n) memset((void *)got, 0xff, (size_t)n * sizeof(*got));
+    if (n) PetscCall(ThereAgain(got, (size_t)n * sizeof(*got), dy));
+    PetscCall((*s->k->basismult)(s, copy, dv + at, &b, &recurrence));
+    PetscCall((*s->k->basissums)(s, nsums, sums));
+    PetscCall(Here(dy, (size_t)n * sizeof(*got), got));
+    for (PetscInt k = 0; k < nsums; k++) wanted[k] = 0.0;
+    for (PetscInt i = 0; i < n; i++) {
+      good = (PetscBool)(good && PetscAbsScalar(got[i] - y[i]) <= units * PETSC_MACHINE_EPSILON * size[i]);
+      for (PetscInt j = 0; j < m; j++) wanted[j] += PetscConj(v[j % 5 * n + i]) * y[i];
+      wanted[m] += PetscConj(y[i]) * y[i];
+      if (z) wanted[m + 1] += PetscConj(z[i]) * z[i];
+      if (z) wanted[m + 2] += PetscConj(y[i]) * z[i];
+    }
+    OffCheck(good, where, "product with inner products");
+    for (PetscInt k = 0; k < nsums; k++) {
+      OffCheck((PetscBool)(PetscAbsScalar(sums[k] - wanted[k]) <=
+                           4 * PETSC_MACHINE_EPSILON * (n + 1) * PetscSqr(most + 2)),
+               where, "an inner product behind a product");
+      OffCheck((PetscBool)(run % 2 == 0 || first[k] == sums[k]), where, "an inner product differs in a second run");
+      first[k] = sums[k];
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,6 +296,7 @@ static PetscErrorCode TestOff(SpikeKrylov *s, PetscInt n, PetscInt ndiags, Petsc
       }
       PetscCall(OffBeside(s, copy, steps[k], own[k], n, scale ? dv + 4 * n : NULL, x - v, v, dv, y, dy, got, size, most,
                           8 * (ndiags + each + 2), where));
+      if (!ks) PetscCall(OffBasis(s, copy, n, x - v, v, dv, y, dy, got, size, most, 8 * (ndiags + each + 2), where));
     }
   }
   OffCheck((PetscBool)(halo.begun == halo.ended && halo.begun > 0), where, "messages");
@@ -377,6 +439,7 @@ static PetscErrorCode TestLentBlocks(SpikeKrylov *s, PetscInt bs, PetscInt mb, P
     }
     PetscCall(OffBeside(s, copy, steps[k], own[k], n, scale ? dv + 4 * n : NULL, x - v, v, dv, y, dy, got, size, most,
                         100 * bs, where));
+    if (!ks) PetscCall(OffBasis(s, copy, n, x - v, v, dv, y, dy, got, size, most, 100 * bs, where));
   }
   OffCheck((PetscBool)(halo.begun == halo.ended && (halo.begun > 0) == (every || many)), where, "messages");
   PetscCall((*s->k->destroycopy)(s, &copy));

@@ -286,8 +286,9 @@ struct _n_SpikeKrylovKernels {
 
   /*
     basisstep() enqueues a basis step, and after it the COMBINE `combine`, which starts from the r of the step; NULL:
-    none. basismult() enqueues y <- A x by the copy and DOTS of this y; its z is x, or NULL. On a device each is one
-    pass over the vectors. Nothing is done when a reason is set. With a recurrence sums are taken: ondevice the
+    none. basismult() enqueues y <- A x by the copy and DOTS of this y; its z is any vector but y, or NULL. On a device
+    each is one pass over the vectors, and rows that wait for columns of other ranks have one of their own; NULL where a
+    backend has none. Nothing is done when a reason is set. With a recurrence sums are taken: ondevice the
     recurrence follows, else basissums() waits for those of this rank. basispush(): the host's scalars become those of
     the kernels; no host waits.
   */

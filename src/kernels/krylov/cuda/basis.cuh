@@ -127,14 +127,20 @@ __device__ static __forceinline__ void SpikeBasisFinish(const SpikeBasisEnd &e, 
   if (SpikeIsLastThreadBlock(&e.device[c0].ticket, blocks)) SpikeBasisConclude<C>(&e, c0, on, blocks);
 }
 
-/* Both for one right-hand side: `vectors` of the M first sums of a thread, and `others` after those M */
+/*
+  Both for one right-hand side: `vectors` of the M first sums of a thread, and `others` after those M. Kernels that
+  share a step count their thread blocks through: `front` come before those of this one, of `total`; 0: this one has all
+*/
 template <int M, int OTHERS>
 __device__ static __forceinline__ void SpikeBasisSums(const PetscScalar d[], int vectors, int others,
-                                                      const SpikeBasisEnd &e, int c)
+                                                      const SpikeBasisEnd &e, int c, unsigned front = 0,
+                                                      unsigned total = 0)
 {
-  SpikeBasisLeave<M, OTHERS, 1>((const PetscScalar(*)[M + OTHERS]) d, vectors, 0, others, M, e, c, 1, blockIdx.x,
-                                gridDim.x);
-  SpikeBasisFinish<1>(e, c, 1, gridDim.x);
+  const unsigned blocks = total ? total : gridDim.x;
+
+  SpikeBasisLeave<M, OTHERS, 1>((const PetscScalar(*)[M + OTHERS]) d, vectors, 0, others, M, e, c, 1,
+                                front + blockIdx.x, blocks);
+  SpikeBasisFinish<1>(e, c, 1, blocks);
 }
 
 /* conj(a) b over V rows, added to d */

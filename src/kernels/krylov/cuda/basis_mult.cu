@@ -3,29 +3,38 @@
 #include "basis_mult.cuh"
 
 /*
-  With 1, 2, 4 or 8 vectors on one rank, by a stencil with as many as SpikeStencilTakes() says; else the step comes
+  With 1, 2, 4 or 8 vectors, by a stencil with as many as SpikeStencilTakes() says and on one rank; else the step comes
   after the product
 */
+static bool SpikeBasisMultTakes(const SpikeKrylovCopyCUDA *c, PetscInt n)
+{
+  return (n == 1 || n == 2 || n == 4 || n == 8) && (!c->stencil || (SpikeStencilTakes(n) && !c->loan.begin));
+}
+
 PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *s, const void *copy, const PetscScalar *x,
                                          const SpikeKrylovBasis *b, const SpikeIDRRecurrence *recurrence)
 {
   const SpikeKrylovCUDA     *h = (const SpikeKrylovCUDA *)s->data;
   const SpikeKrylovCopyCUDA *c = (const SpikeKrylovCopyCUDA *)copy;
   const PetscInt             n = b->last - b->first, rows = SpikeKrylovCopyRows(c);
-  const SpikeBasisEnd        e = SpikeKrylovBasisEnd(s, recurrence,
-                                                     SpikeKrylovBasisSums(SPIKE_KRYLOV_DOTS, n,
-                                                                   b->z ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE));
+  const SpikeBasisMultArgs   a = {x, b,
+                                  SpikeKrylovBasisEnd(s, recurrence,
+                                                      SpikeKrylovBasisSums(SPIKE_KRYLOV_DOTS, n,
+                                                                         b->z ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE)),
+                                  0, 0};
 
   PetscFunctionBegin;
-  if ((n != 1 && n != 2 && n != 4 && n != 8) || (c->stencil && !SpikeStencilTakes(n)) || c->loan.begin ||
-      c->loan.block) {
+  /* the same on all ranks: no halo either */
+  if (!s->ondevice && s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!SpikeBasisMultTakes(c, n)) {
     PetscCall(SpikeKrylovMult_CUDA(s, copy, SPIKE_KRYLOV_NSTEPS, NULL, x, b->y, NULL));
     PetscCall(SpikeKrylovBasisStep_CUDA(s, SPIKE_KRYLOV_DOTS, b, NULL, recurrence));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogGpuTimeBegin());
-  if (c->base.narrow) PetscCall(SpikeBasisMultNarrow_CUDA(h, c, x, b, e));
-  else PetscCall(SpikeBasisMultValues<PetscScalar>(h, c, x, b, e));
+  if (c->loan.block) PetscCall(SpikeBasisMultBlocks_CUDA(h, c, &a));
+  else if (c->base.narrow) PetscCall(SpikeBasisMultNarrow_CUDA(h, c, &a));
+  else PetscCall(SpikeBasisMultValues<PetscScalar>(h, c, &a));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(2.0 * c->nz + (2.0 * n + (b->z ? 6.0 : 2.0)) * rows));
   PetscFunctionReturn(PETSC_SUCCESS);

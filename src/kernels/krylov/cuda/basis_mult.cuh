@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   basis_mult.cuh: the kernel of a product with the inner products of a basis step in the epilogue, for copies with
-  values of any type
+  values of any type and for blocks
 */
 #pragma once
 
 #include "stencil.cuh"
 
 /*
-  Thread blocks of a multiprocessor: what the registers of the sums, or of a row's lanes, leave; of a stencil its own
+  Thread blocks of a multiprocessor: what the registers of the sums, or of a row's lanes, leave; of a stencil its own.
+  At most 4, so that two kernels have no more than SpikeKrylovMostBlocks()
 */
 template <int M, class ROWS>
 __host__ __device__ constexpr int SpikeBasisMultResident()
@@ -19,12 +20,14 @@ __host__ __device__ constexpr int SpikeBasisMultResident()
 
 /*
   y = A x, and the DOTS of this y over M vectors. Moves the copy, or the coefficients of the stencil where each point
-  has its own, x as often as the caches lose it, y and the vectors once, and with z that. Deterministic.
+  has its own, x as often as the caches lose it, y and the vectors once, and with z that. Deterministic. Rows that wait
+  for columns of other ranks keep their sums in y for the next kernel, which reads y and the vectors of these rows again
 */
 template <int M, class ROWS>
 __device__ static __forceinline__ void SpikeBasisMultRows(const ROWS &m, const PetscScalar *__restrict__ x,
                                                           PetscScalar *__restrict__ y, const SpikeBasisPointers<M> &p,
-                                                          const PetscScalar *z, const SpikeBasisEnd &e)
+                                                          const PetscScalar *z, const SpikeBasisEnd &e, unsigned front,
+                                                          unsigned total)
 {
   constexpr int AHEAD = M > 4 ? 2 : M; /* vectors that are fetched while a row is summed: as many as have registers */
   PetscScalar   d[M + 3];
@@ -46,6 +49,12 @@ __device__ static __forceinline__ void SpikeBasisMultRows(const ROWS &m, const P
     return r;
   };
   const auto finish = [&](auto row, PetscScalar sum, const Row &r) {
+    if constexpr (SpikeKrylovIsInside<ROWS>) {
+      if (m.waits(row)) {
+        y[row] = sum;
+        return;
+      }
+    }
     SpikeUnroll(j, M) d[j] += SpikeKrylovDot(j < AHEAD ? r.p[j < AHEAD ? j : 0] : p.v[j][row], sum);
     y[row] = sum;
     SpikeBasisDotsRow<M>(row, sum, z, d);
@@ -60,74 +69,155 @@ __device__ static __forceinline__ void SpikeBasisMultRows(const ROWS &m, const P
   } else
     m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x,
            SpikeKrylovEntries{x}, fetch, finish);
-  SpikeBasisSums<M, 3>(d, M, z ? 3 : 1, e, 0);
+  SpikeBasisSums<M, 3>(d, M, z ? 3 : 1, e, 0, front, total);
 }
 
 template <int M, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M, ROWS>())
   SpikeBasisMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBasisPointers<M> p,
-                       const PetscScalar *z, SpikeBasisEnd e)
+                       const PetscScalar *z, SpikeBasisEnd e, unsigned front, unsigned total)
 {
-  SpikeBasisMultRows<M>(m, x, y, p, z, e);
+  SpikeBasisMultRows<M>(m, x, y, p, z, e, front, total);
 }
 
 /* A stencil stays in the memory of the arguments, the others are faster as copies */
 template <int M, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M, ROWS>())
   SpikeBasisStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ x,
-                          PetscScalar *__restrict__ y, SpikeBasisPointers<M> p, const PetscScalar *z, SpikeBasisEnd e)
+                          PetscScalar *__restrict__ y, SpikeBasisPointers<M> p, const PetscScalar *z, SpikeBasisEnd e,
+                          unsigned front, unsigned total)
 {
-  SpikeBasisMultRows<M>(m, x, y, p, z, e);
+  SpikeBasisMultRows<M>(m, x, y, p, z, e, front, total);
 }
 
-template <typename V, int M>
-static PetscErrorCode SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const PetscScalar *x,
-                                           const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
+template <int M, class ROWS>
+static PetscErrorCode SpikeBasisMultStart(const SpikeKrylovCUDA *h, const ROWS &rows, unsigned blocks, size_t shared,
+                                          const SpikeBasisMultArgs *a)
 {
-  const SpikeStencil   *S       = c->stencil;
-  const PetscInt        begin[] = {0, 0, 0};
-  SpikeBasisPointers<M> p;
-  SpikeStencilPlan      plan;
-
-  const auto launch = [&](const auto &rows, unsigned blocks, size_t shared) {
-    using ROWS         = std::decay_t<decltype(rows)>;
-    const size_t bytes = PetscMax(shared, SpikeBasisShared(e));
-    void (*kernel)(ROWS, const PetscScalar *, PetscScalar *, SpikeBasisPointers<M>, const PetscScalar *, SpikeBasisEnd);
-
-    PetscFunctionBegin;
-    if constexpr (SpikeIsStencil<ROWS>) kernel = SpikeBasisStencilKernel<M, ROWS>;
-    else kernel = SpikeBasisMultKernel<M, ROWS>;
-    PetscCallCUDA(
-      SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), bytes, h->stream, rows, x, b->y, p, b->z, e));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  };
+  const SpikeKrylovBasis *b     = a->b;
+  const size_t            bytes = PetscMax(shared, SpikeBasisShared(a->e));
+  SpikeBasisPointers<M>   p;
+  void (*kernel)(ROWS, const PetscScalar *, PetscScalar *, SpikeBasisPointers<M>, const PetscScalar *, SpikeBasisEnd,
+                 unsigned, unsigned);
 
   PetscFunctionBegin;
   for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
-  if (!S)
-    PetscCall(SpikeKrylovRowsDispatch<V>(c, [&](const auto &rows, PetscInt warps) {
-      const PetscInt most = SpikeBasisMultResident<M, std::decay_t<decltype(rows)>>() * h->gpu->multiprocessors;
+  if constexpr (SpikeIsStencil<ROWS>) kernel = SpikeBasisStencilKernel<M, ROWS>;
+  else kernel = SpikeBasisMultKernel<M, ROWS>;
+  PetscCallCUDA(SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), bytes, h->stream, rows, a->x, b->y,
+                                  p, b->z, a->e, (unsigned)a->front, (unsigned)a->total));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-      return launch(rows, (unsigned)SpikeKrylovGrid(most, warps, SPIKE_KRYLOV_THREADS / 32), 0);
-    }));
-  else if constexpr (SpikeStencilTakes(M) && std::is_same_v<V, PetscScalar>) {
-    PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, true, &plan));
-    PetscCall(SpikeStencilDispatch(plan, [&](const auto &rows) { return launch(rows, plan.blocks, plan.shared); }));
+/* Without arguments only the thread blocks */
+template <int M, class ROWS>
+static PetscErrorCode SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const ROWS &rows, PetscInt warps,
+                                           const SpikeBasisMultArgs *a, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  *blocks = SpikeKrylovGrid(SpikeBasisMultResident<M, ROWS>() * h->gpu->multiprocessors, warps,
+                            SPIKE_KRYLOV_THREADS / 32);
+  if (a) PetscCall(SpikeBasisMultStart<M>(h, rows, (unsigned)*blocks, 0, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With columns of other ranks, as SpikeKrylovMultWaiting(): rows by inside(args, &blocks) while the halo travels; then,
+  where `warps` is not 0, those that have waited, by each() of `waiting`, with ghost set
+*/
+template <int M, class ROWS, typename F>
+static PetscErrorCode SpikeBasisMultWaiting(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, ROWS waiting,
+                                            PetscInt warps, const SpikeBasisMultArgs *args, F &&inside)
+{
+  SpikeBasisMultArgs a = *args;
+  PetscInt           front, behind;
+
+  PetscFunctionBegin;
+  if (warps) {
+    PetscCall(inside((const SpikeBasisMultArgs *)NULL, &front));
+    PetscCall(SpikeBasisMultLaunch<M>(h, waiting, warps, NULL, &behind));
+    a.total = front + behind;
+  }
+  PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &waiting.ghost));
+  PetscCall(inside((const SpikeBasisMultArgs *)&a, &front));
+  PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
+  if (!warps) PetscFunctionReturn(PETSC_SUCCESS);
+  a.front = front;
+  PetscCall(SpikeBasisMultLaunch<M>(h, waiting, warps, &a, &behind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By the copy, on one rank or several */
+template <typename V, int M>
+static PetscErrorCode SpikeBasisMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                         const SpikeBasisMultArgs *a)
+{
+  const PetscInt each   = 32 / PetscMax(1, c->off.T);
+  const auto     inside = [&](const SpikeBasisMultArgs *args, PetscInt *blocks) {
+    return SpikeKrylovRowsDispatch<V>(c, [&](const auto &rows, PetscInt warps) {
+      return SpikeKrylovInsideDispatch(c, rows, [&](const auto &some) {
+        return SpikeBasisMultLaunch<M>(h, some, warps, args, blocks);
+      });
+    });
+  };
+  PetscInt blocks;
+
+  PetscFunctionBegin;
+  if (!c->loan.begin) PetscCall(inside(a, &blocks));
+  else if (c->coupled) {
+    if constexpr (std::is_same_v<V, PetscScalar>)
+      PetscCall(SpikeBasisMultWaiting<M>(h, c, SpikeKrylovOffRows{c->off, NULL, a->b->y},
+                                         (c->off.count + each - 1) / each, a, inside));
+  } else {
+    const SpikeDIAEnds<decltype(SpikeDIAOf<V>(c))> ends = {SpikeDIAOf<V>(c),
+                                                           ((const SpikeDIACUDA *)c->loan.dia->data)->table, NULL};
+
+    PetscCall(SpikeBasisMultWaiting<M>(h, c, ends, (c->dia.begin + c->dia.n - c->dia.end + 31) / 32, a, inside));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With n = 1, 2, 4 or 8 vectors */
-template <typename V>
-static PetscErrorCode SpikeBasisMultValues(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const PetscScalar *x,
-                                           const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
+template <int M>
+static PetscErrorCode SpikeBasisMultStencil(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                            const SpikeBasisMultArgs *a)
 {
-  const PetscInt n = b->last - b->first;
-
   PetscFunctionBegin;
-  if (n == 1) PetscCall((SpikeBasisMultLaunch<V, 1>(h, c, x, b, e)));
-  else if (n == 2) PetscCall((SpikeBasisMultLaunch<V, 2>(h, c, x, b, e)));
-  else if (n == 4) PetscCall((SpikeBasisMultLaunch<V, 4>(h, c, x, b, e)));
-  else PetscCall((SpikeBasisMultLaunch<V, 8>(h, c, x, b, e)));
+  if constexpr (SpikeStencilTakes(M)) {
+    const SpikeStencil *S       = c->stencil;
+    const PetscInt      begin[] = {0, 0, 0};
+    SpikeStencilPlan    plan;
+
+    PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, true, &plan));
+    PetscCall(SpikeStencilDispatch(plan, [&](const auto &rows) {
+      return SpikeBasisMultStart<M>(h, rows, plan.blocks, plan.shared, a);
+    }));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* call(n) with n = 1, 2, 4 or 8 as a constant */
+template <typename F>
+static PetscErrorCode SpikeBasisMultDispatch(PetscInt n, F &&call)
+{
+  PetscFunctionBegin;
+  if (n == 1) PetscCall(call(std::integral_constant<int, 1>()));
+  else if (n == 2) PetscCall(call(std::integral_constant<int, 2>()));
+  else if (n == 4) PetscCall(call(std::integral_constant<int, 4>()));
+  else PetscCall(call(std::integral_constant<int, 8>()));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename V>
+static PetscErrorCode SpikeBasisMultValues(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                           const SpikeBasisMultArgs *a)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeBasisMultDispatch(a->b->last - a->b->first, [&](auto constant) {
+    constexpr int M = decltype(constant)::value;
+
+    if constexpr (std::is_same_v<V, PetscScalar>)
+      if (c->stencil) return SpikeBasisMultStencil<M>(h, c, a);
+    return SpikeBasisMultForm<V, M>(h, c, a);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

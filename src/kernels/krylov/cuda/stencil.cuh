@@ -24,7 +24,16 @@ constexpr bool SpikeIsStencil<SpikeStencilTiles<MASK>> = true;
 template <bool SINGLE>
 constexpr bool SpikeIsStencil<SpikeStencilRows<SINGLE>> = true;
 
-/* basis_mult_narrow.cu: with 1, 2, 4 or 8 vectors */
+/* A product with a basis step, two kernels of which may share the step: SpikeKrylovMultArgs says how */
+typedef struct {
+  const PetscScalar      *x;
+  const SpikeKrylovBasis *b;
+  SpikeBasisEnd           e;
+  PetscInt                front, total;
+} SpikeBasisMultArgs;
+
+/* basis_mult_narrow.cu, basis_blocks.cu: with 1, 2, 4 or 8 vectors */
 PETSC_INTERN PetscErrorCode SpikeBasisMultNarrow_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
-                                                      const PetscScalar *, const SpikeKrylovBasis *,
-                                                      const SpikeBasisEnd &);
+                                                      const SpikeBasisMultArgs *);
+PETSC_INTERN PetscErrorCode SpikeBasisMultBlocks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                      const SpikeBasisMultArgs *);
