@@ -80,8 +80,7 @@ typedef struct {
   /* small pivots have asked for the other way, for this pattern: with a matching or without one */
   PetscBool3 wanted;
   PetscReal  error[2];       /* of the factors without and with a matching, -1: not known                       */
-  PetscBool  again;          /* the setup that is about to begin is to try the other way                       */
-  PetscBool  trying;         /* this one is                                                                    */
+  PetscBool  trying;         /* this setup tries the other way                                                 */
   char       unmatched[192]; /* rows of Pmat without a partner, as text; empty: there are none              */
   /* in the backend's memory: the place of row i of Pmat in the order of the band, and both scales */
   PetscInt  *place;
@@ -114,7 +113,6 @@ typedef struct {
   SpikeWay  way;               /* of this setup                                                              */
   PetscReal error[SPIKE_WAYS]; /* of factors, -1: not known                                                  */
   PetscBool decided;           /* the best way of this pattern                                               */
-  PetscBool again;             /* the setup that is about to begin is for another way                        */
   PetscBool cheap;             /* the natural band is, in one partition                                      */
   PetscBool suspect;           /* growth, border or pivots of this setup ask for a trial                     */
   PetscBool poor;              /* no way was good                                                            */
@@ -129,7 +127,6 @@ typedef struct {
 typedef struct {
   PetscBool wanted;  /* one partition on each rank                                  */
   PetscBool decided; /* both have been tried for this pattern                       */
-  PetscBool again;   /* the setup that is about to begin is for that                */
   PetscReal error;   /* of several partitions                                       */
 } PCSpikeLone;
 
@@ -175,6 +172,17 @@ typedef struct {
   PetscBool    known;       /* row[] is that of the band that was chosen */
 } SpikeCuts;
 
+/* Why a setup begins anew with the values of the last one, so that what it has found out of them stays */
+typedef enum {
+  SPIKE_AGAIN_NOT,      /* it does not: of a new pattern nothing is known     */
+  SPIKE_AGAIN_MATCHING, /* with a matching in place of none, or without one   */
+  SPIKE_AGAIN_BORDER,   /* with another border                                */
+  SPIKE_AGAIN_LONE,     /* with one partition a rank, or with several         */
+  SPIKE_AGAIN_TRIAL,    /* by another way                                     */
+  SPIKE_AGAIN_GATHER,   /* with rows of other ranks                           */
+  SPIKE_AGAIN_COUPLING  /* with exact coupling in place of truncated spikes   */
+} SpikeAgain;
+
 typedef struct {
   PCFACTOREDHEADER
 
@@ -193,6 +201,7 @@ typedef struct {
   PetscBool              definite; /* options and matrix ask for Cholesky: band.cholesky where it is taken */
 
   /* setup */
+  SpikeAgain       again; /* of the setup that is about to begin */
   PetscObjectState shape; /* changes with everything that is allocated or planned */
   /* the host's: the band is wider than the kernels of the device have it, or they exchange no rows */
   PetscBool  wide;
@@ -209,7 +218,6 @@ typedef struct {
   PetscBool  gathers;  /* and that one takes rows of other ranks */
   PetscBool  whole;    /* a direct solve has come since: `auto` drops nothing */
   PetscBool  exact;    /* a direct solve has missed its tolerance with truncated spikes: `auto` does not truncate */
-  PetscBool  exacts;   /* the setup that begins is made for that */
   PetscReal  crossing; /* share of sum |a_ij| that was dropped then                                       */
   PetscBool *joined;   /* while independent systems are looked for */
   /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
@@ -287,7 +295,7 @@ static inline PetscBool PCSpikeBorderAsks_Private(const PC_Spike *s)
 static inline void PCSpikeBorderForget_Private(PC_Spike *s)
 {
   s->border.nkept = s->border.added = 0;
-  s->border.settled = s->border.again = s->border.refused = PETSC_FALSE;
+  s->border.settled = s->border.refused = PETSC_FALSE;
 }
 
 /* Whether the limit of this setup cuts a band with the half-bandwidths kept */

@@ -126,7 +126,7 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikeP
   else *again = (PetscBool)(mine ? m->error[0] <= m->error[1] : m->error[1] < m->error[0]);
   if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
   m->wanted = PetscBoolToBool3((PetscBool)!mine);
-  m->again  = PETSC_TRUE;
+  s->again  = SPIKE_AGAIN_MATCHING;
   PetscCall(PetscInfo(pc, "Pivots are small: %s large entries on the diagonal\n", mine ? "without" : "looking for"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,7 +134,8 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikeP
 /* What was tried has no factors at all: back to what there was before, which had some */
 PetscErrorCode PCSpikeMatchingReject_Private(PC pc, PetscBool *again)
 {
-  PCSpikeMatching *m    = &((PC_Spike *)pc->data)->matching;
+  PC_Spike        *s    = (PC_Spike *)pc->data;
+  PCSpikeMatching *m    = &s->matching;
   const int        mine = m->active ? 1 : 0;
 
   PetscFunctionBegin;
@@ -142,7 +143,7 @@ PetscErrorCode PCSpikeMatchingReject_Private(PC pc, PetscBool *again)
   if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
   m->error[mine] = PETSC_MAX_REAL;
   m->wanted      = PetscBoolToBool3((PetscBool)!mine);
-  m->again       = PETSC_TRUE;
+  s->again       = SPIKE_AGAIN_MATCHING;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

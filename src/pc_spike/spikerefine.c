@@ -303,7 +303,8 @@ static PetscErrorCode PCSpikeRefineExact_Private(PC pc, PetscReal eta, PetscBool
   if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(pc, "Backward error %g of a solve with truncated spikes: setting up again with exact coupling\n",
                       (double)eta));
-  s->exact = s->exacts = PETSC_TRUE;
+  s->exact = PETSC_TRUE;
+  s->again = SPIKE_AGAIN_COUPLING;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

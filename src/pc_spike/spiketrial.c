@@ -189,8 +189,8 @@ static PetscErrorCode PCSpikeTrialTake_Private(PC pc, SpikeWay way)
   PCSpikeLoneForget_Private(s);
   PCSpikeBorderForget_Private(s);
   PCSpikeTrialLeave_Private(s);
-  s->trial.way   = way;
-  s->trial.again = PETSC_TRUE;
+  s->trial.way = way;
+  s->again     = SPIKE_AGAIN_TRIAL;
   PetscCall(PetscInfo(pc, "Setting up %s\n",
                       way == SPIKE_WAY_GIVEN      ? "as before"
                       : way == SPIKE_WAY_PIVOTING ? "with row exchanges"
