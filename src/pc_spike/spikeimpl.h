@@ -123,6 +123,13 @@ typedef struct {
   PetscReal amplified;         /* that of the border of these, 0: of none                                    */
 } PCSpikeTrial;
 
+/* Truncated spikes or exact coupling, where PC_SPIKE_AUTO has tried: spikecoupling.c */
+typedef struct {
+  PetscBool exact;   /* truncated spikes are not enough for this pattern                    */
+  PetscBool decided; /* truncated spikes were tried, and exact coupling where they are poor  */
+  PetscReal error;   /* of the former, where exact coupling is to be tried; -1: of none      */
+} PCSpikeCoupling;
+
 /* One partition in place of several: spikelone.c */
 typedef struct {
   PetscBool wanted;  /* one partition on each rank                                  */
@@ -217,7 +224,6 @@ typedef struct {
   PetscBool  traded;   /* `auto` does so though another band would hold all */
   PetscBool  gathers;  /* and that one takes rows of other ranks */
   PetscBool  whole;    /* a direct solve has come since: `auto` drops nothing */
-  PetscBool  exact;    /* a direct solve has missed its tolerance with truncated spikes: `auto` does not truncate */
   PetscReal  crossing; /* share of sum |a_ij| that was dropped then                                       */
   PetscBool *joined;   /* while independent systems are looked for */
   /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
@@ -243,6 +249,7 @@ typedef struct {
   PetscInt         *tried; /* the best ordering so far, while others are tried */
   PCSpikeMatching   matching;
   PCSpikeLone       lone;
+  PCSpikeCoupling   coupling;
   PCSpikeTrial      trial;
   PCSpikeLines      lines;
   PCSpikeBatch      batch;
@@ -431,6 +438,11 @@ PETSC_INTERN PetscErrorCode PCSpikeMatchingChooseBand_Private(PC, Mat *);
 PETSC_INTERN void           PCSpikeMatchingForget_Private(PC_Spike *);
 PETSC_INTERN void           PCSpikeLoneForget_Private(PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeLoneAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
+
+/* spikecoupling.c: whether truncated spikes are enough */
+PETSC_INTERN void           PCSpikeCouplingForget_Private(PC_Spike *);
+PETSC_INTERN PetscErrorCode PCSpikeCouplingAfter_Private(PC, PetscBool, const SpikeFillStats *, const PCSpikePivots *,
+                                                         PetscBool *);
 
 /* spiketrial.c: other ways to make factors that are of no use */
 PETSC_INTERN void           PCSpikeTrialForget_Private(PC_Spike *);

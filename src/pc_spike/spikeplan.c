@@ -73,7 +73,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   b->coupled = (PetscBool)(couples && (owners > 1 || np > 1));
   if (s->type == PC_SPIKE_AUTO) { /* as most ranks' rows have it is not asked: one that needs it is enough */
     PetscCallMPI(MPIU_Allreduce(&full, &agreed, 1, MPI_C_BOOL, MPI_LOR, comm));
-    s->full = (PetscBool)(agreed || s->exact);
+    s->full = (PetscBool)(agreed || s->coupling.exact);
   }
   b->np = np;
   PetscCall(PetscMalloc2(np + 1, &b->start, np + 1, &b->active));

@@ -439,7 +439,7 @@ static void PCSpikeForget_Private(PC_Spike *s)
   PCSpikeLoneForget_Private(s);
   PCSpikeBorderForget_Private(s);
   PCSpikeTrialForget_Private(s);
-  s->exact = PETSC_FALSE;
+  PCSpikeCouplingForget_Private(s);
 }
 
 /*
@@ -610,6 +610,8 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots.partition, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeLoneAfter_Private(pc, reuse, &pivots.partition, again));
+    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PCSpikeCouplingAfter_Private(pc, reuse, &st, &pivots, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeTrialAfter_Private(pc, reuse, &st, &pivots.partition, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);

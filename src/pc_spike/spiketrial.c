@@ -188,6 +188,7 @@ static PetscErrorCode PCSpikeTrialTake_Private(PC pc, SpikeWay way)
   PCSpikeMatchingForget_Private(s);
   PCSpikeLoneForget_Private(s);
   PCSpikeBorderForget_Private(s);
+  PCSpikeCouplingForget_Private(s);
   PCSpikeTrialLeave_Private(s);
   s->trial.way = way;
   s->again     = SPIKE_AGAIN_TRIAL;

@@ -261,6 +261,9 @@ static PetscErrorCode PCSpikeViewQuality_Private(PC pc, const PCSpikeInfo *info,
     PetscCall(PetscViewerASCIIPrintf(viewer, "  far ends of the spikes%s %.1e\n",
                                      info->type == PC_SPIKE_FULL ? "" : ", which truncation neglects, about",
                                      (double)info->decay));
+  if (info->scarce)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  exact coupling needs more memory than is free: spikes are truncated\n"));
   if (PCSpikeBoosts_Private(s) || info->boosted)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info->boosted));
   if (info->cornerboosted)
