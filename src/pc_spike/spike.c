@@ -99,9 +99,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   `PCSpikeInfo` say so.
 
   Without row exchanges factors may grow, and a band may be worse conditioned than the matrix where a border makes that
-  regular. Where growth, a border or pivots give reason for doubt, a setup is tried on two right-hand sides; factors
-  that fail are made with row exchanges, then without a border too, where that is affordable, and the least wrong ones
-  are taken; -info and the view say so. Matrices with dominant rows are not tried, unless pivots are boosted or a border
+  regular. Where growth, a border or pivots, also those of reduced systems, give reason for doubt, a setup is tried on
+  two right-hand sides; factors that fail are made with row exchanges, then without a border too, where that is
+  affordable, and where it is cheap in one partition, whatever number was asked for; the least wrong ones are taken;
+  -info and the view say so. Matrices with dominant rows are not tried, unless pivots are boosted or a border
   amplifies errors. Later values of the pattern begin with what was taken; on the host those with dominant rows, after
   others, without exchanges. On a device nothing counts dominant rows.
 

@@ -117,6 +117,7 @@ typedef struct {
   PetscBool suspect;           /* growth, border or pivots of this setup ask for a trial                     */
   PetscBool poor;              /* no way was good                                                            */
   PetscBool boosted, overflow; /* pivots of the band on any rank; one was not finite                         */
+  PetscBool interfaces;        /* pivots of reduced systems were boosted, or are zero, on any rank           */
   PetscInt  weak;              /* of the fill that decided: rows that are not dominant, -1: not known        */
   PetscInt  now;               /* boosted pivots of this setup, on all ranks                                 */
   PetscInt  boosts;            /* those of factors that were good, -1: of none                               */
@@ -448,10 +449,10 @@ PETSC_INTERN PetscErrorCode PCSpikeCouplingAfter_Private(PC, PetscBool, const Sp
 PETSC_INTERN void           PCSpikeTrialForget_Private(PC_Spike *);
 PETSC_INTERN void           PCSpikeTrialLeave_Private(PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialReject_Private(PC, PetscBool *);
-PETSC_INTERN PetscErrorCode PCSpikeTrialAfter_Private(PC, PetscBool, const SpikeFillStats *, const SpikePivot *,
+PETSC_INTERN PetscErrorCode PCSpikeTrialAfter_Private(PC, PetscBool, const SpikeFillStats *, const PCSpikePivots *,
                                                       PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialView_Private(PC, PetscViewer);
-PETSC_INTERN PetscErrorCode PCSpikeMatchingAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeMatchingAfter_Private(PC, PetscBool, const PCSpikePivots *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingReject_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingUpload_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingRefill_Private(PC, Mat, PetscBool *);

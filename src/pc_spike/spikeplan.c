@@ -37,8 +37,14 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   PetscCall(PCSpikeBatchFind_Private(pc, (PetscBool)(owners <= 1), nparts, parts, dia));
   np = s->local_partitions;
   if (s->batch.found) np = 1;
-  else if (np == PETSC_DECIDE && (s->lone.wanted || PCSpikeTrialAlone_Private(s) ||
-                                  (s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc))))
+  else if (PCSpikeTrialAlone_Private(s)) {
+    if (np > 1)
+      PetscCall(PetscInfo(pc,
+                          "One partition, not the %" PetscInt_FMT
+                          " on each rank that were asked for: factors of several were wrong\n",
+                          np));
+    np = 1;
+  } else if (np == PETSC_DECIDE && (s->lone.wanted || (s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc))))
     np = 1;
   else if (np == PETSC_DECIDE) {
     open = PETSC_TRUE;

@@ -607,13 +607,13 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
     PetscCall(PCSpikeBorderFactor_Private(pc, &pivots.partition, &pivots.reduced, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots.partition, again));
+    PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeLoneAfter_Private(pc, reuse, &pivots.partition, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeCouplingAfter_Private(pc, reuse, &st, &pivots, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeTrialAfter_Private(pc, reuse, &st, &pivots.partition, again));
+    PetscCall(PCSpikeTrialAfter_Private(pc, reuse, &st, &pivots, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeJudge_Private(pc, pc->pmat, &st, &pivots));
     PetscCall(PCSpikeBorderJudge_Private(pc));

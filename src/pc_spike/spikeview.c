@@ -160,9 +160,10 @@ static PetscErrorCode PCSpikeViewFewer_Private(PC pc, PetscViewer viewer)
   PetscCall(PCFactoredAgree_Private(pc, &all));
   if (!all)
     PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  fewer than the %" PetscInt_FMT
-                                     " on each rank that were asked for: each needs as many rows as a half-bandwidth\n",
-                                     s->local_partitions));
+                                     "  fewer than the %" PetscInt_FMT " on each rank that were asked for: %s\n",
+                                     s->local_partitions,
+                                     PCSpikeTrialAlone_Private(s) ? "factors of several were wrong"
+                                                                  : "each needs as many rows as a half-bandwidth"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
