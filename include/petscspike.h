@@ -228,7 +228,8 @@ typedef struct {
   /* of the last setup: `PC_SPIKE_FACTOR_AUTO` has become one of the others */
   PCSpikeFactorType factor_type;
   /* partitions that begin inside of a rank where nothing coupled two rows when they were chosen */
-  PetscInt cuts;
+  PetscInt  cuts;
+  PetscBool scarce; /* `PC_SPIKE_AUTO` truncates because exact coupling needs more memory than is free             */
 } PCSpikeInfo;
 
 /*S

@@ -266,6 +266,9 @@ int main(int argc, char **argv)
          suffix: 1
          args: -pc_spike_pivoting {{false true}}
       test:
+         suffix: partitions
+         args: -count 110 -pc_spike_local_partitions {{2 4}}
+      test:
          suffix: ranks
          nsize: {{2 3}}
          args: -count 60

@@ -88,17 +88,21 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Why small far ends bound the error of the truncated form: with A = D S, F the far ends of the spikes, C the blocks
   that couple partitions and z the tips of x = M^-1 b, truncation leaves b - A x = C F z but for the windows, so that
   the backward error of an application is at most about ||F||: far ends relative to tips, times the tips. In ||I - A
-  M^-1|| the condition number of A comes in too. Of a matrix that is dominant by rows no tip is above 1. What
-  `PC_SPIKE_AUTO` goes by does not see tips that are large, where a partition is much worse conditioned than the matrix,
-  nor ||I - A M^-1||, which is estimated for those who ask (`PCSpikeSetEstimate()`). A direct solve measures its error:
-  where it misses its tolerance with truncated spikes, `PC_SPIKE_AUTO` couples exactly, from that solve on, until the
-  pattern of the matrix, the band that its values choose or an option changes. A Krylov method makes up for it in more
-  iterations.
+  M^-1|| the condition number of A comes in too. Of a matrix that is dominant by rows no tip is above 1, and truncated
+  spikes are what they promise. Of others `PC_SPIKE_AUTO` estimates, on the host, by how much tips and reduced systems
+  amplify what is neglected. Where that may make factors wrong by more than 1e-3, or 10 times their rounding unit, it
+  measures ||E v|| / ||v||, E = I - A M^-1, for two vectors v, and where that is larger it couples exactly, if factors
+  are ten times less wrong then. So it stays until the pattern of the matrix, the band that its values choose or an
+  option changes; -info says so. On a device setups from scratch are measured, where sampled rows are not dominant. A
+  direct solve measures its error too: where it misses its tolerance with truncated spikes, `PC_SPIKE_AUTO` couples
+  exactly, from that solve on. Where memory is too small for exact coupling it truncates: -info, the view and
+  `PCSpikeInfo` say so.
 
   Without row exchanges factors may grow, and a band may be worse conditioned than the matrix where a border makes that
-  regular. Where growth, a border or pivots give reason for doubt, a setup is tried on two right-hand sides; factors
-  that fail are made with row exchanges, then without a border too, where that is affordable, and the least wrong ones
-  are taken; -info and the view say so. Matrices with dominant rows are not tried, unless pivots are boosted or a border
+  regular. Where growth, a border or pivots, also those of reduced systems, give reason for doubt, a setup is tried on
+  two right-hand sides; factors that fail are made with row exchanges, then without a border too, where that is
+  affordable, and where it is cheap in one partition, whatever number was asked for; the least wrong ones are taken;
+  -info and the view say so. Matrices with dominant rows are not tried, unless pivots are boosted or a border
   amplifies errors. Later values of the pattern begin with what was taken; on the host those with dominant rows, after
   others, without exchanges. On a device nothing counts dominant rows.
 

@@ -32,7 +32,6 @@ typedef struct {
   /* this pattern's border, where pivots have asked for one; rows that were added to it; no more of them will be */
   PetscInt  nkept, kept[SPIKE_BORDER_MOST], added;
   PetscBool settled;
-  PetscBool again;      /* the setup that is about to begin is for that                                     */
   PetscBool refused;    /* this pattern has none, because what it left was singular                         */
   PetscBool affordable; /* the band without a border would be cheap, or at most SPIKE_BORDER_DEARER times as dear */
 

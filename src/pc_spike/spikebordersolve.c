@@ -440,13 +440,15 @@ static PetscErrorCode PCSpikeBorderInvert_Private(PC pc, PetscReal tol, PetscRea
 /* The band as it is in place of this border, where that is affordable */
 static PetscErrorCode PCSpikeBorderRefuse_Private(PC pc, const char why[], PetscBool *refused)
 {
-  PCSpikeBorder *d = &((PC_Spike *)pc->data)->border;
+  PC_Spike      *s = (PC_Spike *)pc->data;
+  PCSpikeBorder *d = &s->border;
 
   PetscFunctionBegin;
   *refused = d->affordable;
   if (!*refused) PetscFunctionReturn(PETSC_SUCCESS);
-  d->refused = d->again = PETSC_TRUE;
-  d->nkept              = 0;
+  d->refused = PETSC_TRUE;
+  d->nkept   = 0;
+  s->again   = SPIKE_AGAIN_BORDER;
   PetscCall(PetscInfo(pc, "%s: rows and columns of the border go back to the band\n", why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -468,7 +470,8 @@ static PetscBool PCSpikeBorderRoom_Private(PC pc, PetscInt i)
 */
 static PetscErrorCode PCSpikeBorderAdd_Private(PC pc, PetscInt i, PetscBool *again)
 {
-  PCSpikeBorder  *d    = &((PC_Spike *)pc->data)->border;
+  PC_Spike       *s    = (PC_Spike *)pc->data;
+  PCSpikeBorder  *d    = &s->border;
   const PetscBool adds = PCSpikeBorderRoom_Private(pc, i);
   PetscInt        to   = 0;
 
@@ -480,9 +483,10 @@ static PetscErrorCode PCSpikeBorderAdd_Private(PC pc, PetscInt i, PetscBool *aga
     d->kept[to++] = d->rows[k];
   }
   if (adds && i > d->rows[d->m - 1]) d->kept[to++] = i;
-  d->nkept = to;
-  d->again = *again = PETSC_TRUE;
-  d->settled        = (PetscBool)!adds;
+  d->nkept   = to;
+  d->settled = (PetscBool)!adds;
+  s->again   = SPIKE_AGAIN_BORDER;
+  *again     = PETSC_TRUE;
   if (adds) {
     d->added++;
     PetscCall(

@@ -338,7 +338,8 @@ PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, const SpikePivot *partition,
   most[1] = changes ? 1.0 : 0.0;
   most[2] = b->coupled && partition->nboost > 0 ? 1.0 : 0.0;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 3, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  s->full = (PetscBool)(!(most[0] <= PCSpikeMayNeglect_Private(s)) || most[2] > 0.0 || s->exact);
+  s->full        = (PetscBool)(!(most[0] <= PCSpikeMayNeglect_Private(s)) || most[2] > 0.0 || s->coupling.exact);
+  s->info.scarce = PETSC_FALSE;
   if (!s->full || most[1] == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   if (!(most[0] <= PCSpikeMayNeglect_Private(s)))
     PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)most[0]));
@@ -346,6 +347,7 @@ PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, const SpikePivot *partition,
     PetscCall(PetscInfo(pc, "Pivots of partitions were boosted: exact coupling, whose spikes are of these factors\n"));
   PetscCall(PCSpikeFullFits_Private(pc, &fits));
   if (!fits) s->full = PETSC_FALSE;
+  s->info.scarce = (PetscBool)!fits;
   if (!fits || !changes) PetscFunctionReturn(PETSC_SUCCESS);
   reduced->nboost = 0;
   reduced->badrow = -1;

@@ -7,7 +7,6 @@
 typedef struct {
   PetscInt   least;     /* rows that a rank with rows has to have; 0: all rows are where Pmat has them        */
   PetscBool  again;     /* the setup that is about to begin gathers rows, or more of them                     */
-  PetscBool  same;      /* it is for the same values: what these have decided stays                       */
   PetscBool  leaves;    /* it gathers none, and what there is goes                                        */
   PetscInt   owners[2]; /* ranks with rows of Pmat, and of A                                              */
   Mat        P;         /* Pmat as AIJ, where it is of another type; else NULL                            */

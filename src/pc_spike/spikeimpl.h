@@ -80,8 +80,7 @@ typedef struct {
   /* small pivots have asked for the other way, for this pattern: with a matching or without one */
   PetscBool3 wanted;
   PetscReal  error[2];       /* of the factors without and with a matching, -1: not known                       */
-  PetscBool  again;          /* the setup that is about to begin is to try the other way                       */
-  PetscBool  trying;         /* this one is                                                                    */
+  PetscBool  trying;         /* this setup tries the other way                                                 */
   char       unmatched[192]; /* rows of Pmat without a partner, as text; empty: there are none              */
   /* in the backend's memory: the place of row i of Pmat in the order of the band, and both scales */
   PetscInt  *place;
@@ -114,22 +113,28 @@ typedef struct {
   SpikeWay  way;               /* of this setup                                                              */
   PetscReal error[SPIKE_WAYS]; /* of factors, -1: not known                                                  */
   PetscBool decided;           /* the best way of this pattern                                               */
-  PetscBool again;             /* the setup that is about to begin is for another way                        */
   PetscBool cheap;             /* the natural band is, in one partition                                      */
   PetscBool suspect;           /* growth, border or pivots of this setup ask for a trial                     */
   PetscBool poor;              /* no way was good                                                            */
   PetscBool boosted, overflow; /* pivots of the band on any rank; one was not finite                         */
+  PetscBool interfaces;        /* pivots of reduced systems were boosted, or are zero, on any rank           */
   PetscInt  weak;              /* of the fill that decided: rows that are not dominant, -1: not known        */
   PetscInt  now;               /* boosted pivots of this setup, on all ranks                                 */
   PetscInt  boosts;            /* those of factors that were good, -1: of none                               */
   PetscReal amplified;         /* that of the border of these, 0: of none                                    */
 } PCSpikeTrial;
 
+/* Truncated spikes or exact coupling, where PC_SPIKE_AUTO has tried: spikecoupling.c */
+typedef struct {
+  PetscBool exact;   /* truncated spikes are not enough for this pattern                    */
+  PetscBool decided; /* truncated spikes were tried, and exact coupling where they are poor  */
+  PetscReal error;   /* of the former, where exact coupling is to be tried; -1: of none      */
+} PCSpikeCoupling;
+
 /* One partition in place of several: spikelone.c */
 typedef struct {
   PetscBool wanted;  /* one partition on each rank                                  */
   PetscBool decided; /* both have been tried for this pattern                       */
-  PetscBool again;   /* the setup that is about to begin is for that                */
   PetscReal error;   /* of several partitions                                       */
 } PCSpikeLone;
 
@@ -175,6 +180,17 @@ typedef struct {
   PetscBool    known;       /* row[] is that of the band that was chosen */
 } SpikeCuts;
 
+/* Why a setup begins anew with the values of the last one, so that what it has found out of them stays */
+typedef enum {
+  SPIKE_AGAIN_NOT,      /* it does not: of a new pattern nothing is known     */
+  SPIKE_AGAIN_MATCHING, /* with a matching in place of none, or without one   */
+  SPIKE_AGAIN_BORDER,   /* with another border                                */
+  SPIKE_AGAIN_LONE,     /* with one partition a rank, or with several         */
+  SPIKE_AGAIN_TRIAL,    /* by another way                                     */
+  SPIKE_AGAIN_GATHER,   /* with rows of other ranks                           */
+  SPIKE_AGAIN_COUPLING  /* with exact coupling in place of truncated spikes   */
+} SpikeAgain;
+
 typedef struct {
   PCFACTOREDHEADER
 
@@ -193,6 +209,7 @@ typedef struct {
   PetscBool              definite; /* options and matrix ask for Cholesky: band.cholesky where it is taken */
 
   /* setup */
+  SpikeAgain       again; /* of the setup that is about to begin */
   PetscObjectState shape; /* changes with everything that is allocated or planned */
   /* the host's: the band is wider than the kernels of the device have it, or they exchange no rows */
   PetscBool  wide;
@@ -208,8 +225,6 @@ typedef struct {
   PetscBool  traded;   /* `auto` does so though another band would hold all */
   PetscBool  gathers;  /* and that one takes rows of other ranks */
   PetscBool  whole;    /* a direct solve has come since: `auto` drops nothing */
-  PetscBool  exact;    /* a direct solve has missed its tolerance with truncated spikes: `auto` does not truncate */
-  PetscBool  exacts;   /* the setup that begins is made for that */
   PetscReal  crossing; /* share of sum |a_ij| that was dropped then                                       */
   PetscBool *joined;   /* while independent systems are looked for */
   /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
@@ -235,6 +250,7 @@ typedef struct {
   PetscInt         *tried; /* the best ordering so far, while others are tried */
   PCSpikeMatching   matching;
   PCSpikeLone       lone;
+  PCSpikeCoupling   coupling;
   PCSpikeTrial      trial;
   PCSpikeLines      lines;
   PCSpikeBatch      batch;
@@ -287,7 +303,7 @@ static inline PetscBool PCSpikeBorderAsks_Private(const PC_Spike *s)
 static inline void PCSpikeBorderForget_Private(PC_Spike *s)
 {
   s->border.nkept = s->border.added = 0;
-  s->border.settled = s->border.again = s->border.refused = PETSC_FALSE;
+  s->border.settled = s->border.refused = PETSC_FALSE;
 }
 
 /* Whether the limit of this setup cuts a band with the half-bandwidths kept */
@@ -424,14 +440,19 @@ PETSC_INTERN void           PCSpikeMatchingForget_Private(PC_Spike *);
 PETSC_INTERN void           PCSpikeLoneForget_Private(PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeLoneAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
 
+/* spikecoupling.c: whether truncated spikes are enough */
+PETSC_INTERN void           PCSpikeCouplingForget_Private(PC_Spike *);
+PETSC_INTERN PetscErrorCode PCSpikeCouplingAfter_Private(PC, PetscBool, const SpikeFillStats *, const PCSpikePivots *,
+                                                         PetscBool *);
+
 /* spiketrial.c: other ways to make factors that are of no use */
 PETSC_INTERN void           PCSpikeTrialForget_Private(PC_Spike *);
 PETSC_INTERN void           PCSpikeTrialLeave_Private(PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialReject_Private(PC, PetscBool *);
-PETSC_INTERN PetscErrorCode PCSpikeTrialAfter_Private(PC, PetscBool, const SpikeFillStats *, const SpikePivot *,
+PETSC_INTERN PetscErrorCode PCSpikeTrialAfter_Private(PC, PetscBool, const SpikeFillStats *, const PCSpikePivots *,
                                                       PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialView_Private(PC, PetscViewer);
-PETSC_INTERN PetscErrorCode PCSpikeMatchingAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeMatchingAfter_Private(PC, PetscBool, const PCSpikePivots *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingReject_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingUpload_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingRefill_Private(PC, Mat, PetscBool *);

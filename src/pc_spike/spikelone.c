@@ -18,13 +18,15 @@ void PCSpikeLoneForget_Private(PC_Spike *s)
 }
 
 /* What was tried has no factors at all: back to several partitions, which had some */
-static PetscBool SpikeLoneReject_Private(PCSpikeLone *l)
+static PetscBool SpikeLoneReject_Private(PC_Spike *s)
 {
+  PCSpikeLone    *l     = &s->lone;
   const PetscBool tried = l->wanted;
 
   if (tried) {
     l->wanted  = PETSC_FALSE;
-    l->decided = l->again = PETSC_TRUE;
+    l->decided = PETSC_TRUE;
+    s->again   = SPIKE_AGAIN_LONE;
   }
   return tried;
 }
@@ -56,7 +58,7 @@ PetscErrorCode PCSpikeLoneAfter_Private(PC pc, PetscBool reuse, const SpikePivot
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (flags[2]) {
-    *again = SpikeLoneReject_Private(l);
+    *again = SpikeLoneReject_Private(s);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!l->wanted && (!flags[0] || !flags[1])) PetscFunctionReturn(PETSC_SUCCESS);
@@ -74,6 +76,6 @@ PetscErrorCode PCSpikeLoneAfter_Private(PC pc, PetscBool reuse, const SpikePivot
     PetscCall(PetscInfo(pc, "Pivots of partitions were boosted, and factors are wrong by %g: trying one partition\n",
                         (double)error));
   }
-  l->again = *again;
+  if (*again) s->again = SPIKE_AGAIN_LONE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

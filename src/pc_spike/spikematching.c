@@ -91,23 +91,26 @@ void PCSpikeMatchingForget_Private(PC_Spike *s)
   refill (reuse) whose factors fail, or are ten times as wrong as those that were chosen, begins from scratch: what was
   chosen for other values may not suit these.
 */
-PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikePivot *pivot, PetscBool *again)
+PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const PCSpikePivots *pivots, PetscBool *again)
 {
-  PC_Spike        *s     = (PC_Spike *)pc->data;
-  PCSpikeMatching *m     = &s->matching;
-  const int        mine  = m->active ? 1 : 0;
-  PetscReal        error = PETSC_MAX_REAL;
-  PetscBool        always, may = PETSC_FALSE, has, failed, bad[3];
+  PC_Spike         *s     = (PC_Spike *)pc->data;
+  const SpikePivot *pivot = &pivots->partition;
+  PCSpikeMatching  *m     = &s->matching;
+  const int         mine  = m->active ? 1 : 0;
+  PetscReal         error = PETSC_MAX_REAL;
+  PetscBool         always, may = PETSC_FALSE, has, failed, bad[4];
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
   bad[0] = (PetscBool)(pivot->badrow >= 0);
   bad[1] = (PetscBool)(pivot->nboost > 0);
   bad[2] = (PetscBool)(bad[0] && !(pivot->badvalue <= pivot->tol));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, bad, 3, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
-  failed            = bad[0];
-  s->trial.boosted  = bad[1];
-  s->trial.overflow = bad[2];
+  bad[3] = (PetscBool)(s->band.coupled && (pivots->reduced.nboost > 0 || pivots->reduced.badrow >= 0));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, bad, 4, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  failed              = bad[0];
+  s->trial.boosted    = bad[1];
+  s->trial.overflow   = bad[2];
+  s->trial.interfaces = bad[3];
   if (!failed && !bad[1] && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeMatchingMay_Private(pc, &may, &always));
   if (always && reuse) *again = failed;
@@ -126,7 +129,7 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikeP
   else *again = (PetscBool)(mine ? m->error[0] <= m->error[1] : m->error[1] < m->error[0]);
   if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
   m->wanted = PetscBoolToBool3((PetscBool)!mine);
-  m->again  = PETSC_TRUE;
+  s->again  = SPIKE_AGAIN_MATCHING;
   PetscCall(PetscInfo(pc, "Pivots are small: %s large entries on the diagonal\n", mine ? "without" : "looking for"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,7 +137,8 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikeP
 /* What was tried has no factors at all: back to what there was before, which had some */
 PetscErrorCode PCSpikeMatchingReject_Private(PC pc, PetscBool *again)
 {
-  PCSpikeMatching *m    = &((PC_Spike *)pc->data)->matching;
+  PC_Spike        *s    = (PC_Spike *)pc->data;
+  PCSpikeMatching *m    = &s->matching;
   const int        mine = m->active ? 1 : 0;
 
   PetscFunctionBegin;
@@ -142,7 +146,7 @@ PetscErrorCode PCSpikeMatchingReject_Private(PC pc, PetscBool *again)
   if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
   m->error[mine] = PETSC_MAX_REAL;
   m->wanted      = PetscBoolToBool3((PetscBool)!mine);
-  m->again       = PETSC_TRUE;
+  s->again       = SPIKE_AGAIN_MATCHING;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

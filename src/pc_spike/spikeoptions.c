@@ -361,8 +361,9 @@ static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partition
 
   Notes:
   Partitions of a rank differ by at most one row. With `PC_SPIKE_TRUNCATED` each needs at least as many rows as the
-  larger half-bandwidth. Where the rows of a rank are too few, as on a coarse grid, it makes fewer partitions; the view
-  and -info tell.
+  larger half-bandwidth. Where the rows of a rank are too few, as on a coarse grid, it makes fewer partitions, and where
+  a trial finds the factors of several wrong, one, if that costs at most 1e9 operations (`PCSPIKE`); the view and -info
+  tell.
 
   On a GPU the model weighs the steps of long partitions against the interfaces of many, and the iterations that
   truncation costs, estimated from the sizes of the entries beside the diagonal in some rows at the first setup. Where

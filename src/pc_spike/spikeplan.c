@@ -37,8 +37,14 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   PetscCall(PCSpikeBatchFind_Private(pc, (PetscBool)(owners <= 1), nparts, parts, dia));
   np = s->local_partitions;
   if (s->batch.found) np = 1;
-  else if (np == PETSC_DECIDE && (s->lone.wanted || PCSpikeTrialAlone_Private(s) ||
-                                  (s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc))))
+  else if (PCSpikeTrialAlone_Private(s)) {
+    if (np > 1)
+      PetscCall(PetscInfo(pc,
+                          "One partition, not the %" PetscInt_FMT
+                          " on each rank that were asked for: factors of several were wrong\n",
+                          np));
+    np = 1;
+  } else if (np == PETSC_DECIDE && (s->lone.wanted || (s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc))))
     np = 1;
   else if (np == PETSC_DECIDE) {
     open = PETSC_TRUE;
@@ -73,7 +79,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   b->coupled = (PetscBool)(couples && (owners > 1 || np > 1));
   if (s->type == PC_SPIKE_AUTO) { /* as most ranks' rows have it is not asked: one that needs it is enough */
     PetscCallMPI(MPIU_Allreduce(&full, &agreed, 1, MPI_C_BOOL, MPI_LOR, comm));
-    s->full = (PetscBool)(agreed || s->exact);
+    s->full = (PetscBool)(agreed || s->coupling.exact);
   }
   b->np = np;
   PetscCall(PetscMalloc2(np + 1, &b->start, np + 1, &b->active));

@@ -296,14 +296,15 @@ static PetscErrorCode PCSpikeRefineExact_Private(PC pc, PetscReal eta, PetscBool
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
-  if (!(eta > PCSpikeRefineTolerance_Private(s)) || s->type != PC_SPIKE_AUTO || s->exact)
+  if (!(eta > PCSpikeRefineTolerance_Private(s)) || s->type != PC_SPIKE_AUTO || s->coupling.exact)
     PetscFunctionReturn(PETSC_SUCCESS);
   *again = (PetscBool)(s->band.coupled && !s->band.full);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, again, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
   if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(pc, "Backward error %g of a solve with truncated spikes: setting up again with exact coupling\n",
                       (double)eta));
-  s->exact = s->exacts = PETSC_TRUE;
+  s->coupling.exact = PETSC_TRUE;
+  s->again          = SPIKE_AGAIN_COUPLING;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -324,9 +324,9 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits, Pe
   s->limit = s->maxband >= 0 ? s->maxband : PETSC_INT_MAX;
   for (;;) {
     PetscCall(PCSpikeChoose_Private(pc, A));
-    *again         = s->gather.again;
-    s->gather.same = *again;
-    *fits          = (PetscBool) !*again;
+    *again = s->gather.again;
+    *fits  = (PetscBool) !*again;
+    if (*again) s->again = SPIKE_AGAIN_GATHER;
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeFits_Private(pc, &needed, &memory, fits));
     if (*fits) break;
@@ -439,7 +439,7 @@ static void PCSpikeForget_Private(PC_Spike *s)
   PCSpikeLoneForget_Private(s);
   PCSpikeBorderForget_Private(s);
   PCSpikeTrialForget_Private(s);
-  s->exact = PETSC_FALSE;
+  PCSpikeCouplingForget_Private(s);
 }
 
 /*
@@ -469,12 +469,10 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
-  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again && !s->trial.again && !s->gather.same &&
-      !s->exacts)
-    PCSpikeForget_Private(s);
-  s->matching.trying = s->matching.again;
-  same               = (PetscBool)(s->matching.again || s->trial.again);
-  s->matching.again = s->border.again = s->lone.again = s->trial.again = s->gather.same = s->exacts = PETSC_FALSE;
+  if (!*reuse && s->again == SPIKE_AGAIN_NOT) PCSpikeForget_Private(s);
+  s->matching.trying = (PetscBool)(s->again == SPIKE_AGAIN_MATCHING);
+  same               = (PetscBool)(s->again == SPIKE_AGAIN_MATCHING || s->again == SPIKE_AGAIN_TRIAL);
+  s->again           = SPIKE_AGAIN_NOT;
   if (!*reuse) {
     if (same && s->aij) { /* of the same values */
       PetscCall(PCSpikeRestart_Private(pc));
@@ -609,11 +607,13 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
     PetscCall(PCSpikeBorderFactor_Private(pc, &pivots.partition, &pivots.reduced, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots.partition, again));
+    PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeLoneAfter_Private(pc, reuse, &pivots.partition, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeTrialAfter_Private(pc, reuse, &st, &pivots.partition, again));
+    PetscCall(PCSpikeCouplingAfter_Private(pc, reuse, &st, &pivots, again));
+    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PCSpikeTrialAfter_Private(pc, reuse, &st, &pivots, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeJudge_Private(pc, pc->pmat, &st, &pivots));
     PetscCall(PCSpikeBorderJudge_Private(pc));

@@ -18,7 +18,8 @@
                        a common form are tried in such setups on the host
       border           ||Q_j|| / ||F_j|| ||A|| times the largest element of the inverse of S, scaled, above
                        SPIKE_TRIAL_BORDER: the rounding of the band's solves is amplified by it
-      pivots           boosted ones, of the band or of S, and those that are not finite
+      pivots           boosted ones, of the band, of S or of reduced systems, zero ones of the latter, and those that
+                       are not finite
 
   so that dominant matrices without a border and without boosted pivots pay for a look at their rows, inside of the
   fill, and nothing else. Later values of the pattern are tried again for more boosted pivots than those of factors that
@@ -65,7 +66,7 @@ static PetscBool PCSpikeTrialMay_Private(const PC_Spike *s)
 }
 
 /* Whether boosted pivots and a border, which give reason for doubt, are as they were when factors were good */
-static PetscErrorCode PCSpikeTrialKnown_Private(PC pc, const SpikeFillStats *st, const SpikePivot *partition,
+static PetscErrorCode PCSpikeTrialKnown_Private(PC pc, const SpikeFillStats *st, const PCSpikePivots *pivots,
                                                 PetscBool *known)
 {
   PC_Spike            *s = (PC_Spike *)pc->data;
@@ -74,7 +75,7 @@ static PetscErrorCode PCSpikeTrialKnown_Private(PC pc, const SpikeFillStats *st,
 
   PetscFunctionBegin;
   *known = PETSC_FALSE;
-  t->now = partition->nboost + (d->T ? d->nboost : 0);
+  t->now = pivots->partition.nboost + (s->band.coupled ? pivots->reduced.nboost : 0) + (d->T ? d->nboost : 0);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &t->now, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)pc)));
   if (t->way != SPIKE_WAY_GIVEN && (st->weak != 0 || t->weak != 0)) PetscFunctionReturn(PETSC_SUCCESS);
   if (t->overflow || t->now > t->boosts) PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,7 +89,7 @@ static PetscErrorCode PCSpikeTrialKnown_Private(PC pc, const SpikeFillStats *st,
   there is reason for doubt, known or not
 */
 static PetscErrorCode PCSpikeTrialDoubt_Private(PC pc, PetscBool reuse, const SpikeFillStats *st,
-                                                const SpikePivot *partition, PetscBool *doubt)
+                                                const PCSpikePivots *pivots, PetscBool *doubt)
 {
   PC_Spike            *s      = (PC_Spike *)pc->data;
   const PCSpikeBorder *d      = &s->border;
@@ -97,7 +98,7 @@ static PetscErrorCode PCSpikeTrialDoubt_Private(PC pc, PetscBool reuse, const Sp
   PetscReal            growth = -1.0;
 
   PetscFunctionBegin;
-  *doubt = (PetscBool)(s->trial.boosted || s->trial.overflow || s->trial.way != SPIKE_WAY_GIVEN);
+  *doubt = (PetscBool)(s->trial.boosted || s->trial.overflow || s->trial.interfaces || s->trial.way != SPIKE_WAY_GIVEN);
   if (d->T && !d->ready) *doubt = PETSC_TRUE; /* the band has failed */
   else if (d->T && (d->bad || d->boosts || !(d->amplified <= SPIKE_TRIAL_BORDER))) {
     PetscCall(PetscInfo(pc, "The solve with the border amplifies errors by %g\n", (double)d->amplified));
@@ -105,7 +106,7 @@ static PetscErrorCode PCSpikeTrialDoubt_Private(PC pc, PetscBool reuse, const Sp
   }
   s->trial.suspect = *doubt;
   s->trial.now     = 0;
-  if (*doubt) PetscCall(PCSpikeTrialKnown_Private(pc, st, partition, &known));
+  if (*doubt) PetscCall(PCSpikeTrialKnown_Private(pc, st, pivots, &known));
   if (reuse && known) *doubt = PETSC_FALSE;
   if (*doubt || s->band.pivoting || s->band.cholesky) PetscFunctionReturn(PETSC_SUCCESS);
   if (st->weak == 0 || (st->weak < 0 && (reuse || s->expected < 0.0))) PetscFunctionReturn(PETSC_SUCCESS);
@@ -149,7 +150,7 @@ static PetscErrorCode PCSpikeTrialTry_Private(PC pc, PetscReal *error, PetscBool
 
 /*
   The way after this one that is open, SPIKE_WAYS: none is. The band without a border is affordable beside what there
-  is, or cheap, and then it need not be in several partitions, unless their number is given. It is to hold all entries
+  is, or cheap, and then it need not be in several partitions, though their number be given. It is to hold all entries
 */
 static PetscErrorCode PCSpikeTrialNext_Private(PC pc, SpikeWay *next)
 {
@@ -164,7 +165,7 @@ static PetscErrorCode PCSpikeTrialNext_Private(PC pc, SpikeWay *next)
   if (t->way == SPIKE_WAY_GIVEN && !s->pivoting && t->error[SPIKE_WAY_PIVOTING] < 0.0) *next = SPIKE_WAY_PIVOTING;
   else if (t->way != SPIKE_WAY_WHOLE && t->error[SPIKE_WAY_WHOLE] < 0.0) {
     flags[0] = (PetscBool)(s->givenkl != PETSC_DECIDE || !(work < SPIKE_BORDER_CHEAP));
-    flags[1] = (PetscBool)(s->ex.across || (s->local_partitions == PETSC_DECIDE && s->band.coupled));
+    flags[1] = (PetscBool)(s->ex.across || s->band.coupled);
     flags[2] = PCSpikeCuts_Private(s, natural);
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flags, 3, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
     t->cheap = (PetscBool)!flags[0];
@@ -188,9 +189,10 @@ static PetscErrorCode PCSpikeTrialTake_Private(PC pc, SpikeWay way)
   PCSpikeMatchingForget_Private(s);
   PCSpikeLoneForget_Private(s);
   PCSpikeBorderForget_Private(s);
+  PCSpikeCouplingForget_Private(s);
   PCSpikeTrialLeave_Private(s);
-  s->trial.way   = way;
-  s->trial.again = PETSC_TRUE;
+  s->trial.way = way;
+  s->again     = SPIKE_AGAIN_TRIAL;
   PetscCall(PetscInfo(pc, "Setting up %s\n",
                       way == SPIKE_WAY_GIVEN      ? "as before"
                       : way == SPIKE_WAY_PIVOTING ? "with row exchanges"
@@ -244,12 +246,12 @@ PetscErrorCode PCSpikeTrialReject_Private(PC pc, PetscBool *again)
   Output Parameter:
 . again - the setup has to be made anew
 */
-PetscErrorCode PCSpikeTrialAfter_Private(PC pc, PetscBool reuse, const SpikeFillStats *st, const SpikePivot *partition,
+PetscErrorCode PCSpikeTrialAfter_Private(PC pc, PetscBool reuse, const SpikeFillStats *st, const PCSpikePivots *pivots,
                                          PetscBool *again)
 {
   PC_Spike     *s = (PC_Spike *)pc->data;
   PCSpikeTrial *t = &s->trial;
-  PetscBool     doubt, has, good, failed[2];
+  PetscBool     doubt, has, good, mine[2], failed[2]; /* pivots of the band or its border; of reduced systems */
   PetscReal     error;
 
   PetscFunctionBegin;
@@ -262,19 +264,20 @@ PetscErrorCode PCSpikeTrialAfter_Private(PC pc, PetscBool reuse, const SpikeFill
     *again = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PCSpikeTrialDoubt_Private(pc, reuse, st, partition, &doubt));
+  PetscCall(PCSpikeTrialDoubt_Private(pc, reuse, st, pivots, &doubt));
   if (!doubt) PetscFunctionReturn(PETSC_SUCCESS);
-  failed[0] = (PetscBool)(partition->badrow >= 0 || (s->border.T && (s->border.bad || !s->border.ready)));
-  failed[1] = PETSC_FALSE;
+  mine[0] = (PetscBool)(pivots->partition.badrow >= 0 || (s->border.T && (s->border.bad || !s->border.ready)));
+  mine[1] = (PetscBool)(s->band.coupled && pivots->reduced.badrow >= 0);
   if (s->border.T && s->border.bad && !(s->border.badvalue <= s->zeropivot)) t->overflow = PETSC_TRUE;
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
-  PetscCallMPI(MPIU_Allreduce(&failed[0], &failed[1], 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  PetscCallMPI(MPIU_Allreduce(mine, failed, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
   /* a zero pivot that is not to be boosted is a failure that was asked for, but of a band that a border has left */
-  if (failed[1] && !t->overflow && t->way == SPIKE_WAY_GIVEN && !s->border.T) PetscFunctionReturn(PETSC_SUCCESS);
-  error = PETSC_MAX_REAL;
-  good  = PETSC_FALSE;
-  if (!failed[1] && !has) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!failed[1]) PetscCall(PCSpikeTrialTry_Private(pc, &error, &good));
+  if (failed[0] && !t->overflow && t->way == SPIKE_WAY_GIVEN && !s->border.T) PetscFunctionReturn(PETSC_SUCCESS);
+  error     = PETSC_MAX_REAL;
+  good      = PETSC_FALSE;
+  failed[0] = (PetscBool)(failed[0] || failed[1]);
+  if (!failed[0] && !has) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!failed[0]) PetscCall(PCSpikeTrialTry_Private(pc, &error, &good));
   t->poor = (PetscBool)!good;
   if (good && (reuse || !t->decided)) { /* the first one that is good */
     t->error[t->way] = error;

@@ -160,9 +160,10 @@ static PetscErrorCode PCSpikeViewFewer_Private(PC pc, PetscViewer viewer)
   PetscCall(PCFactoredAgree_Private(pc, &all));
   if (!all)
     PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  fewer than the %" PetscInt_FMT
-                                     " on each rank that were asked for: each needs as many rows as a half-bandwidth\n",
-                                     s->local_partitions));
+                                     "  fewer than the %" PetscInt_FMT " on each rank that were asked for: %s\n",
+                                     s->local_partitions,
+                                     PCSpikeTrialAlone_Private(s) ? "factors of several were wrong"
+                                                                  : "each needs as many rows as a half-bandwidth"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,6 +262,9 @@ static PetscErrorCode PCSpikeViewQuality_Private(PC pc, const PCSpikeInfo *info,
     PetscCall(PetscViewerASCIIPrintf(viewer, "  far ends of the spikes%s %.1e\n",
                                      info->type == PC_SPIKE_FULL ? "" : ", which truncation neglects, about",
                                      (double)info->decay));
+  if (info->scarce)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  exact coupling needs more memory than is free: spikes are truncated\n"));
   if (PCSpikeBoosts_Private(s) || info->boosted)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info->boosted));
   if (info->cornerboosted)
