@@ -24,11 +24,11 @@ enum {
   NOPS
 };
 enum {
-  OURS,
-  LAPACK
+  SOLVER_OURS,
+  SOLVER_LAPACK
 };
 #define MAXREPEAT 100
-#define NRHS      8
+#define RHSCOUNT  8
 static const char *const opnames[] = {"factor", "solve, 1 right-hand side", "solve, 8 right-hand sides"};
 
 typedef struct {
@@ -71,7 +71,8 @@ static PetscErrorCode CaseCreate(PetscInt n, PetscInt k, PetscReal d, unsigned l
   c->band = (char *)(((PETSC_UINTPTR_T)(c->band_alloc + pad * ops->size) + 63) & ~(PETSC_UINTPTR_T)63);
   PetscCall(PetscMalloc(ops->lu_worksize(k, k) + 64, &c->work));
   PetscCall(PetscCalloc1(k == 1 ? 4 * n : n * ldgb, &c->gb));
-  PetscCall(PetscMalloc4(n, &c->ipiv, n * NRHS, &c->b, n * NRHS, &c->x[OURS], n * NRHS, &c->x[LAPACK]));
+  PetscCall(PetscMalloc4(n, &c->ipiv, n * RHSCOUNT, &c->b, n * RHSCOUNT, &c->x[SOLVER_OURS], n * RHSCOUNT,
+                         &c->x[SOLVER_LAPACK]));
   PetscCall(PetscCalloc1(n, &sum));
   for (PetscInt j = 0; j < n; j++) {
     for (PetscInt i = PetscMax(0, j - k); i <= PetscMin(n - 1, j + k); i++) {
@@ -88,7 +89,7 @@ static PetscErrorCode CaseCreate(PetscInt n, PetscInt k, PetscReal d, unsigned l
     for (PetscInt i = 0; i < ld; i++) column += PetscAbsScalar(c->a[j * ld + i]);
     c->a[j * ld + k] = d * PetscMax(sum[j], column);
   }
-  for (PetscCount i = 0; i < (PetscCount)n * NRHS; i++) c->b[i] = Uniform(&seed);
+  for (PetscCount i = 0; i < (PetscCount)n * RHSCOUNT; i++) c->b[i] = Uniform(&seed);
   PetscCall(PetscFree(sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -100,7 +101,7 @@ static PetscErrorCode CaseDestroy(Case *c)
   PetscCall(PetscFree(c->band_alloc));
   PetscCall(PetscFree(c->work));
   PetscCall(PetscFree(c->gb));
-  PetscCall(PetscFree4(c->ipiv, c->b, c->x[OURS], c->x[LAPACK]));
+  PetscCall(PetscFree4(c->ipiv, c->b, c->x[SOLVER_OURS], c->x[SOLVER_LAPACK]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,7 +128,7 @@ static PetscErrorCode RunOurs(MPI_Comm comm, const SpikeBandOps *ops, Case *c, P
   const SpikeBandFactors f   = SpikeBandWhole(n, k, k, c->band);
   SpikeBandPivot         piv;
   PetscLogDouble         t0;
-  PetscScalar           *x = c->x[OURS];
+  PetscScalar           *x = c->x[SOLVER_OURS];
 
   PetscFunctionBegin;
   if (ops->size == sizeof(PetscScalar)) PetscCall(PetscArraycpy((PetscScalar *)c->band, c->a, len));
@@ -144,16 +145,16 @@ static PetscErrorCode RunOurs(MPI_Comm comm, const SpikeBandOps *ops, Case *c, P
   piv.work  = (void *)(((PETSC_UINTPTR_T)c->work + 63) & ~(PETSC_UINTPTR_T)63);
   PetscCall(Clock(comm, &t0, NULL));
   ops->lu(n, k, k, c->band, &piv);
-  PetscCall(Clock(comm, &t0, &c->t[FACTOR][OURS][r]));
+  PetscCall(Clock(comm, &t0, &c->t[FACTOR][SOLVER_OURS][r]));
   PetscCheck(piv.badrow < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Pivot %" PetscInt_FMT " is %g", piv.badrow,
              (double)piv.badvalue);
   PetscCall(Clock(comm, &t0, NULL));
   ops->lower(f, 0, n, 1, c->b, n, x, n);
   ops->upper(f, 0, n, 1, x, n);
-  PetscCall(Clock(comm, &t0, &c->t[SOLVE1][OURS][r]));
-  ops->lower(f, 0, n, NRHS, c->b, n, x, n);
-  ops->upper(f, 0, n, NRHS, x, n);
-  PetscCall(Clock(comm, &t0, &c->t[SOLVE8][OURS][r]));
+  PetscCall(Clock(comm, &t0, &c->t[SOLVE1][SOLVER_OURS][r]));
+  ops->lower(f, 0, n, RHSCOUNT, c->b, n, x, n);
+  ops->upper(f, 0, n, RHSCOUNT, x, n);
+  PetscCall(Clock(comm, &t0, &c->t[SOLVE8][SOLVER_OURS][r]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,10 +168,10 @@ static PetscErrorCode SolveLAPACK(const Case *c, PetscInt nrhs)
   PetscCall(PetscBLASIntCast(c->k, &k));
   PetscCall(PetscBLASIntCast(nrhs, &m));
   ldgb = 3 * k + 1;
-  PetscCall(PetscArraycpy(c->x[LAPACK], c->b, c->n * nrhs));
+  PetscCall(PetscArraycpy(c->x[SOLVER_LAPACK], c->b, c->n * nrhs));
   if (k == 1)
-    LAPACKgttrs_("N", &n, &m, c->gb, c->gb + n, c->gb + 2 * n, c->gb + 3 * n, c->ipiv, c->x[LAPACK], &n, &info);
-  else LAPACKgbtrs_("N", &n, &k, &k, &m, c->gb, &ldgb, c->ipiv, c->x[LAPACK], &n, &info);
+    LAPACKgttrs_("N", &n, &m, c->gb, c->gb + n, c->gb + 2 * n, c->gb + 3 * n, c->ipiv, c->x[SOLVER_LAPACK], &n, &info);
+  else LAPACKgbtrs_("N", &n, &k, &k, &m, c->gb, &ldgb, c->ipiv, c->x[SOLVER_LAPACK], &n, &info);
   PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK solve: info %d", (int)info);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -197,16 +198,16 @@ static PetscErrorCode RunLAPACK(MPI_Comm comm, Case *c, PetscInt r)
   PetscCall(Clock(comm, &t0, NULL));
   if (k == 1) LAPACKgttrf_(&n, c->gb, c->gb + n, c->gb + 2 * n, c->gb + 3 * n, c->ipiv, &info);
   else LAPACKgbtrf_(&n, &n, &k, &k, c->gb, &ldgb, c->ipiv, &info);
-  PetscCall(Clock(comm, &t0, &c->t[FACTOR][LAPACK][r]));
+  PetscCall(Clock(comm, &t0, &c->t[FACTOR][SOLVER_LAPACK][r]));
   PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK factorization: info %d", (int)info);
   c->exchanges = 0;
   for (PetscInt j = 0; j < c->n; j++) c->exchanges += c->ipiv[j] != j + 1;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &c->exchanges, 1, MPIU_INT, MPI_SUM, comm));
   PetscCall(Clock(comm, &t0, NULL));
   PetscCall(SolveLAPACK(c, 1));
-  PetscCall(Clock(comm, &t0, &c->t[SOLVE1][LAPACK][r]));
-  PetscCall(SolveLAPACK(c, NRHS));
-  PetscCall(Clock(comm, &t0, &c->t[SOLVE8][LAPACK][r]));
+  PetscCall(Clock(comm, &t0, &c->t[SOLVE1][SOLVER_LAPACK][r]));
+  PetscCall(SolveLAPACK(c, RHSCOUNT));
+  PetscCall(Clock(comm, &t0, &c->t[SOLVE8][SOLVER_LAPACK][r]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,14 +215,14 @@ static PetscErrorCode RunLAPACK(MPI_Comm comm, Case *c, PetscInt r)
 static PetscErrorCode Residual(MPI_Comm comm, Case *c, PetscInt which)
 {
   const PetscInt     n = c->n, k = c->k;
-  const PetscScalar *x = c->x[which] + (NRHS - 1) * (PetscCount)n;
+  const PetscScalar *x = c->x[which] + (RHSCOUNT - 1) * (PetscCount)n;
   PetscScalar       *r;
   PetscReal         *sum, m[3] = {0, 0, 0};
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &r));
   PetscCall(PetscCalloc1(n, &sum));
-  PetscCall(PetscArraycpy(r, c->b + (NRHS - 1) * (PetscCount)n, n));
+  PetscCall(PetscArraycpy(r, c->b + (RHSCOUNT - 1) * (PetscCount)n, n));
   for (PetscInt j = 0; j < n; j++) {
     const PetscScalar *col = c->a + j * (2 * (PetscCount)k + 1) + k - j;
 
@@ -245,7 +246,7 @@ static PetscErrorCode Residual(MPI_Comm comm, Case *c, PetscInt which)
 /* operations and bytes of one call on all ranks: what the band needs without pivoting, for both codes */
 static void Cost(PetscInt op, double n, double k, double size, double *flop, double *byte)
 {
-  const double nrhs = op == SOLVE8 ? NRHS : 1;
+  const double nrhs = op == SOLVE8 ? RHSCOUNT : 1;
 
   *flop = op == FACTOR ? 2 * n * k * k + n * k : nrhs * n * (4 * k + 1);
   *byte = op == FACTOR ? 2 * n * (2 * k + 1) * size : n * (2 * k + 1) * size + 4 * nrhs * n * sizeof(PetscScalar);
@@ -339,16 +340,18 @@ int main(int argc, char **argv)
       PetscCall(PetscPrintf(comm,
                             "%5" PetscInt_FMT
                             " %9.2f (%9.2f) %9.2f (%9.2f) %12.2f (%6.2f) %16.2f %8.2f %14.2f %15.1e %10.1e\n",
-                            k[i], 1e3 * t[OURS][0], 1e3 * t[OURS][1], 1e3 * t[LAPACK][0], 1e3 * t[LAPACK][1],
-                            t[LAPACK][0] / t[OURS][0], t[LAPACK][1] / t[OURS][1], 1e-9 * flop / t[OURS][0],
-                            1e-9 * byte / t[OURS][0], 1e-9 * flop / t[LAPACK][0], (double)res[i][OURS],
-                            (double)res[i][LAPACK]));
+                            k[i], 1e3 * t[SOLVER_OURS][0], 1e3 * t[SOLVER_OURS][1], 1e3 * t[SOLVER_LAPACK][0],
+                            1e3 * t[SOLVER_LAPACK][1], t[SOLVER_LAPACK][0] / t[SOLVER_OURS][0],
+                            t[SOLVER_LAPACK][1] / t[SOLVER_OURS][1], 1e-9 * flop / t[SOLVER_OURS][0],
+                            1e-9 * byte / t[SOLVER_OURS][0], 1e-9 * flop / t[SOLVER_LAPACK][0],
+                            (double)res[i][SOLVER_OURS], (double)res[i][SOLVER_LAPACK]));
       if (file)
         fprintf(file,
                 "%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",\"%s\",%.6e,%.6e,%.6e,%.6e,%.4f,%.4f,%.4f,%.4f,%.3e,%.3e\n",
-                ops->name, size, n, k[i], opnames[op], t[OURS][0], t[OURS][1], t[LAPACK][0], t[LAPACK][1],
-                t[LAPACK][0] / t[OURS][0], t[LAPACK][1] / t[OURS][1], 1e-9 * flop / t[OURS][0],
-                1e-9 * byte / t[OURS][0], (double)res[i][OURS], (double)res[i][LAPACK]);
+                ops->name, size, n, k[i], opnames[op], t[SOLVER_OURS][0], t[SOLVER_OURS][1], t[SOLVER_LAPACK][0],
+                t[SOLVER_LAPACK][1], t[SOLVER_LAPACK][0] / t[SOLVER_OURS][0], t[SOLVER_LAPACK][1] / t[SOLVER_OURS][1],
+                1e-9 * flop / t[SOLVER_OURS][0], 1e-9 * byte / t[SOLVER_OURS][0], (double)res[i][SOLVER_OURS],
+                (double)res[i][SOLVER_LAPACK]);
     }
   }
   if (file) PetscCheck(!fclose(file), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", csv);

@@ -26,7 +26,7 @@ static PetscInt  rounds = 7;
 static PetscBool best   = PETSC_FALSE;
 
 /* of the processor, which others on the machine disturb less */
-static double Seconds(void)
+static double GetSeconds(void)
 {
   struct timespec t;
 
@@ -56,10 +56,10 @@ static PetscErrorCode Compare(Work ours, void *octx, Work other, void *ctx, Pets
     for (PetscInt side = 0; side < 2; side++) {
       PetscInt k = 0;
 
-      t0 = Seconds();
+      t0 = GetSeconds();
       do {
         PetscCall(side ? (*other)(ctx) : (*ours)(octx));
-        t1 = Seconds();
+        t1 = GetSeconds();
         k++;
       } while (t1 - t0 < 5e-3);
       t[side][r] = (PetscReal)((t1 - t0) / k);
@@ -214,7 +214,7 @@ static PetscErrorCode Run(void *ctx)
 }
 
 /* Row-major blocks are column-major ones, transposed */
-static PetscErrorCode Gemm(void *ctx)
+static PetscErrorCode RunGemm(void *ctx)
 {
   const SpikeBlockTask *t   = &((Tall *)ctx)->task;
   const PetscScalar     one = 1.0;
@@ -273,7 +273,7 @@ static PetscErrorCode BenchTall(PetscInt n, PetscInt m)
       t.task.Y            = op ? z : y;
       t.task.ldz          = op ? t.task.ldx : m;
       t.task.ldy          = op ? m : t.task.ldx;
-      PetscCall(Compare(Run, &t, Gemm, &t, &seconds, &ratio));
+      PetscCall(Compare(Run, &t, RunGemm, &t, &seconds, &ratio));
       for (PetscInt i = 0; i < m * m; i++) z[i] = 1e-6 * Number(i, 4); /* it has grown */
       PetscCall(PetscPrintf(PETSC_COMM_SELF, " %9.3f %6.1f %6.2f |", (double)seconds * 1e3,
                             (double)((op ? 2 : 3) * sizeof(PetscScalar) * (PetscReal)n * m / seconds * 1e-9),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* border.c: PCSPIKE on a band with a border of full rows and columns, beside the band alone, on a CPU or a GPU */
-static char help[] = "Bands with m full rows and columns, ms and behind each number the ratio to the band alone. First "
+static char help[] = "Bands with m full rows and columns, ms and after each number the ratio to the band alone. First "
                      "setups once; setups\n"
                      "with new values and applications of one right-hand side: medians, waited for at the end.\n"
                      "  -n <1000000> -k <8> -m <1> : rows, half-bandwidths, full rows and columns; lists of K and m\n"

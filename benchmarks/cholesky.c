@@ -2,7 +2,7 @@
 /* cholesky.c: PCSPIKE by Cholesky, or with row exchanges, beside LU, on a CPU or a GPU */
 static char help[] =
   "Symmetric bands, each diagonal entry d times the sum of the others' magnitudes: Cholesky and, as a ratio to it\n"
-  "behind each number, Cholesky / LU. ms, medians of rounds in which both take turns.\n"
+  "after each number, Cholesky / LU. ms, medians of rounds in which both take turns.\n"
   "  -pivoting      in place of Cholesky LU with row exchanges, of bands that do not need them\n"
   "  setup, apply   new values in the same pattern, and one right-hand side, waited for at the end\n"
   "  fill ...       the phases of a setup, each waited for before the next one begins\n"

@@ -7,7 +7,7 @@ static char help
   [] = "Random bands: off-diagonals uniform in [-10, 10], a_ii = d * sum of the magnitudes of the others in the row.\n"
        "First table:  ||A x - b||_inf / ||b||_inf in percent after one application x = M^-1 b, mean over -seeds "
        "matrices, beside the paper's.\n"
-       "Second table: iterations of BiCGStab, preconditioned from the right, to 1e-8 of ||b||_2; ~ behind them: "
+       "Second table: iterations of BiCGStab, preconditioned from the right, to 1e-8 of ||b||_2; ~ after them: "
        "BiCGStab says converged, but ||b - A x||_2\n"
        "by MatMult is above 1e-7 ||b||_2 for at least one matrix.\n"
        "The paper says neither N, K, partition length nor right-hand side of its table, and works in single precision; "
@@ -31,7 +31,7 @@ typedef struct {
 } Config;
 
 /* The paper's average relative residual in percent, 0 where it gives none */
-static PetscReal Paper(PetscReal d)
+static PetscReal RunPaper(PetscReal d)
 {
   const PetscReal table[][2] = {{1.0, 35.0}, {10.0, 1.2}, {100.0, 0.2}, {1000.0, 0.02}, {10000.0, 0.002}};
 
@@ -220,7 +220,7 @@ static PetscErrorCode PrintErrors(MPI_Comm comm, PetscInt nd, const PetscReal d[
   PetscCall(PrintHead(comm, "Error of one application, percent (- : zero pivot)", nc, c, PETSC_TRUE));
   for (PetscInt i = 0; i < nd; i++) {
     PetscCall(PetscPrintf(comm, "%8.5g", (double)d[i]));
-    if (Paper(d[i]) > 0.0) PetscCall(PetscPrintf(comm, " %9.4g", (double)Paper(d[i])));
+    if (RunPaper(d[i]) > 0.0) PetscCall(PetscPrintf(comm, " %9.4g", (double)RunPaper(d[i])));
     else PetscCall(PetscPrintf(comm, " %9s", ""));
     for (PetscInt k = 0; k < nc; k++) {
       if (error[i * nc + k] < 0.0) PetscCall(PetscPrintf(comm, " %11s", "-"));

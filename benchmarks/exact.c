@@ -108,13 +108,13 @@ static PetscErrorCode Cases(PetscInt N, PetscInt K, PetscInt nd, const PetscReal
     }
     PetscCall(TimeDirect(ksp, A, b, x, repeat, &setup, &solve));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCall(Residual(A, b, x, &residual));
+    PetscCall(GetResidual(A, b, x, &residual));
     PetscCall(BackwardError(A, b, x, residual, &backward));
     PetscCall(PCSpikeGetInfo(pc, &info));
     PetscCall(TimeApply(pc, b, x, repeat, &apply));
     if (peer) {
       PetscCall(CUDSSTime(&s, repeat, A, x, &refactor, &other));
-      PetscCall(Residual(A, b, x, &theirs));
+      PetscCall(GetResidual(A, b, x, &theirs));
       PetscCall(BackwardError(A, b, x, theirs, &back));
     }
     PetscCall(PetscPrintf(PETSC_COMM_SELF,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* firstsetup.c: a first setup of PCSPIKE, which looks at the pattern, beside one with new values */
 static char
-  help[] = "Random bands of dominance 1. ms; behind them ratios to a setup with new values.\n"
+  help[] = "Random bands of dominance 1. ms; after them ratios to a setup with new values.\n"
            "  process    the first setup of its half-bandwidths in this process, which may load code of a GPU\n"
            "  first      first setups of other PCs for the same matrix, the median\n"
            "  refill     setups with new values, the median\n"
@@ -15,12 +15,12 @@ static char
 
 /* The second contains the first */
 enum {
-  LOOK,
-  SYMBOLIC,
-  FILL,
-  FACTOR,
-  TIPS,
-  REDUCED,
+  EVENT_LOOK,
+  EVENT_SYMBOLIC,
+  EVENT_FILL,
+  EVENT_FACTOR,
+  EVENT_TIPS,
+  EVENT_REDUCED,
   NEVENTS
 };
 
@@ -29,7 +29,7 @@ static const char *const eventnames[NEVENTS] = {"PCSpikeLook",   "PCSpikeSymboli
 
 static PetscBool cpu = PETSC_FALSE, parts = PETSC_FALSE;
 
-static PetscErrorCode Now(PetscLogDouble *now)
+static PetscErrorCode TimeNow(PetscLogDouble *now)
 {
   PetscFunctionBeginUser;
   PetscCall(Wait(PETSC_COMM_SELF, now));
@@ -52,15 +52,15 @@ static PetscErrorCode Time(PC pc, double *ms)
   PetscLogDouble t0 = 0.0, t1 = 0.0;
 
   PetscFunctionBeginUser;
-  PetscCall(Now(&t0));
+  PetscCall(TimeNow(&t0));
   PetscCall(PCSetUp(pc));
-  PetscCall(Now(&t1));
+  PetscCall(TimeNow(&t1));
   *ms = 1e3 * (t1 - t0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What a first setup consists of */
-static PetscErrorCode Parts(Mat A)
+static PetscErrorCode TimeParts(Mat A)
 {
   PetscLogDouble t0 = 0.0, t1 = 0.0;
   double        *ms = watch.spent, factor;
@@ -74,11 +74,11 @@ static PetscErrorCode Parts(Mat A)
   PetscCall(PCSetUp(pc));
   PetscCall(Wait(PETSC_COMM_SELF, &t1));
   watch.on = PETSC_FALSE;
-  factor   = ms[FACTOR] + ms[TIPS] + ms[REDUCED];
+  factor   = ms[EVENT_FACTOR] + ms[EVENT_TIPS] + ms[EVENT_REDUCED];
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "                     look %.3f, chosen and made %.3f, fill %.3f, factors %.3f, rest %.3f\n",
-                        ms[LOOK], ms[SYMBOLIC] - ms[LOOK], ms[FILL], factor,
-                        1e3 * (t1 - t0) - ms[SYMBOLIC] - ms[FILL] - factor));
+                        ms[EVENT_LOOK], ms[EVENT_SYMBOLIC] - ms[EVENT_LOOK], ms[EVENT_FILL], factor,
+                        1e3 * (t1 - t0) - ms[EVENT_SYMBOLIC] - ms[EVENT_FILL] - factor));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -115,7 +115,7 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat)
                         "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT " | %9.3f %9.3f %9.3f | %7.2f %7.2f\n",
                         N, K, info.partitions, process, Median(repeat, first), ms, process / ms,
                         Median(repeat, first) / ms));
-  if (parts) PetscCall(Parts(A));
+  if (parts) PetscCall(TimeParts(A));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));

@@ -29,10 +29,10 @@ Ratio: time with AIJ / time; of iterations that of PETSc's method on AIJ. With s
 #include "common/finish.h"
 #include "common/gbcgnode.h"
 
-#define KINDS   6
-#define ROUNDS  64
-#define VECTORS 64 /* pairs, at most */
-#define BEYOND  (512.0 * 1024 * 1024)
+#define NKINDS    6
+#define MAXROUNDS 64
+#define MAXPAIRS  64 /* pairs, at most */
+#define BEYOND    (512.0 * 1024 * 1024)
 
 typedef struct {
   PetscInt  n[3], points, products, its, rounds;
@@ -42,9 +42,10 @@ typedef struct {
   Vec       tick; /* of one number, where the others lie: its norm is known when all that was enqueued is done */
 } Bench;
 
-static const char *const kinds[2][KINDS] = {{"aij", "sell", "dia", "stencil", "stencil, per point", "stencil, by DMDA"},
-                                            {"aijcusparse", "sellcuda", "diacuda", "gridstencilcuda",
-                                             "the same, per point", "the same, by DMDA"}};
+static const char *const kinds[2][NKINDS] = {{"aij", "sell", "dia", "stencil", "stencil, per point",
+                                              "stencil, by DMDA"},
+                                             {"aijcusparse", "sellcuda", "diacuda", "gridstencilcuda",
+                                              "the same, per point", "the same, by DMDA"}};
 
 static int Compare(const void *a, const void *b)
 {
@@ -195,9 +196,9 @@ static PetscErrorCode MakeMatrices(Bench *b, Mat A[])
 
 /* What a rank waits for besides its kernels */
 typedef enum {
-  COPY,
-  HALO,
-  REDUCTION
+  OTHER_COPY,
+  OTHER_HALO,
+  OTHER_REDUCTION
 } Other;
 
 /* Seconds of one of `repeat` products, or of what else where there is no matrix; in turn on `pairs` pairs of vectors */
@@ -213,8 +214,8 @@ static PetscErrorCode TimeProducts(const Bench *b, Mat A, Other other, PetscInt 
     Vec from = x[k % pairs], to = y[k % pairs];
 
     if (A) PetscCall(MatMult(A, from, to));
-    else if (other == COPY) PetscCall(VecCopy(from, to));
-    else if (other == HALO) {
+    else if (other == OTHER_COPY) PetscCall(VecCopy(from, to));
+    else if (other == OTHER_HALO) {
       PetscCall(DMGlobalToLocalBegin(b->da, from, INSERT_VALUES, around));
       PetscCall(DMGlobalToLocalEnd(b->da, from, INSERT_VALUES, around));
     } else {
@@ -229,14 +230,14 @@ static PetscErrorCode TimeProducts(const Bench *b, Mat A, Other other, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Products(const Bench *b, Mat A[])
+static PetscErrorCode MeasureProducts(const Bench *b, Mat A[])
 {
   const double N = (double)b->n[0] * b->n[1] * b->n[2], entry = sizeof(PetscScalar);
-  double       bytes[KINDS], t[KINDS + 3][ROUNDS], median[KINDS + 3];
+  double       bytes[NKINDS], t[NKINDS + 3][MAXROUNDS], middle[NKINDS + 3];
   PetscMPIInt  size;
   PetscInt     pairs;
   MatInfo      info;
-  Vec          x[VECTORS], y[VECTORS], around;
+  Vec          x[MAXPAIRS], y[MAXPAIRS], around;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -246,7 +247,7 @@ static PetscErrorCode Products(const Bench *b, Mat A[])
   bytes[3]            = 2 * entry * N;
   bytes[4]            = bytes[2];
   bytes[5]            = bytes[3];
-  pairs               = (PetscInt)PetscMax(2.0, PetscMin((double)VECTORS, BEYOND / (2 * entry * N / size) + 1.0));
+  pairs               = (PetscInt)PetscMax(2.0, PetscMin((double)MAXPAIRS, BEYOND / (2 * entry * N / size) + 1.0));
   for (PetscInt p = 0; p < pairs; p++) {
     PetscCall(MatCreateVecs(A[2], &x[p], &y[p]));
     PetscCall(VecSet(x[p], 1.0));
@@ -254,23 +255,23 @@ static PetscErrorCode Products(const Bench *b, Mat A[])
   }
   PetscCall(DMCreateLocalVector(b->da, &around));
   for (PetscInt r = -1; r < b->rounds; r++)
-    for (int k = 0; k < KINDS + 3; k++) {
+    for (int k = 0; k < NKINDS + 3; k++) {
       double one = -1.0;
 
-      if (k >= KINDS || A[k])
-        PetscCall(
-          TimeProducts(b, k < KINDS ? A[k] : NULL, k < KINDS ? COPY : (Other)(k - KINDS), pairs, x, y, around, &one));
+      if (k >= NKINDS || A[k])
+        PetscCall(TimeProducts(b, k < NKINDS ? A[k] : NULL, k < NKINDS ? OTHER_COPY : (Other)(k - NKINDS), pairs, x, y,
+                               around, &one));
       if (r >= 0) t[k][r] = one;
     }
-  for (int k = 0; k < KINDS + 3; k++) median[k] = Median(b->rounds, t[k]);
-  for (int k = 0; k < (A[5] ? KINDS : KINDS - 1); k++)
+  for (int k = 0; k < NKINDS + 3; k++) middle[k] = Median(b->rounds, t[k]);
+  for (int k = 0; k < (A[5] ? NKINDS : NKINDS - 1); k++)
     if (A[k] || !b->lean)
-      PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * median[k], A[0] ? median[0] / median[k] : 0.0,
-                     bytes[k] / median[k] / (2 * entry * N / median[KINDS]), ""));
-  PetscCall(Show(b, "copy", "VecCopy()", 1e3 * median[KINDS], 0.0, 1.0, ""));
+      PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * middle[k], A[0] ? middle[0] / middle[k] : 0.0,
+                     bytes[k] / middle[k] / (2 * entry * N / middle[NKINDS]), ""));
+  PetscCall(Show(b, "copy", "VecCopy()", 1e3 * middle[NKINDS], 0.0, 1.0, ""));
   if (size > 1) {
-    PetscCall(Show(b, "points around", "DMGlobalToLocal()", 1e3 * median[KINDS + HALO], 0.0, 0.0, ""));
-    PetscCall(Show(b, "reduction", "MPI_Allreduce()", 1e3 * median[KINDS + REDUCTION], 0.0, 0.0, ""));
+    PetscCall(Show(b, "points around", "DMGlobalToLocal()", 1e3 * middle[NKINDS + OTHER_HALO], 0.0, 0.0, ""));
+    PetscCall(Show(b, "reduction", "MPI_Allreduce()", 1e3 * middle[NKINDS + OTHER_REDUCTION], 0.0, 0.0, ""));
   }
   for (PetscInt p = 0; p < pairs; p++) {
     PetscCall(VecDestroy(&x[p]));
@@ -283,8 +284,8 @@ static PetscErrorCode Products(const Bench *b, Mat A[])
 /* Iterations of PETSc's method on AIJ and SELL, and of the fused one on each matrix */
 static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fused)
 {
-  KSP       ksp[KINDS + 2];
-  double    t[KINDS + 2][ROUNDS], median[KINDS + 2];
+  KSP       ksp[NKINDS + 2];
+  double    t[NKINDS + 2][MAXROUNDS], middle[NKINDS + 2];
   Vec       x, rhs;
   PetscReal norm, all = -1.0; /* of x, the same from all of them */
   PetscBool cg;
@@ -292,15 +293,15 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A[2], &x, &rhs));
   PetscCall(VecSet(rhs, 1.0));
-  for (int k = 0; k < KINDS + 2; k++) {
+  for (int k = 0; k < NKINDS + 2; k++) {
     PC pc;
 
     ksp[k] = NULL;
-    if (!A[k % KINDS] || (b->lean && !k)) continue;
+    if (!A[k % NKINDS] || (b->lean && !k)) continue;
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[k]));
-    PetscCall(KSPSetType(ksp[k], k >= KINDS ? petsc : fused));
+    PetscCall(KSPSetType(ksp[k], k >= NKINDS ? petsc : fused));
     PetscCall(KSPSetPCSide(ksp[k], PC_LEFT)); /* PETSc's default: the same for both */
-    PetscCall(KSPSetOperators(ksp[k], A[k % KINDS], A[k % KINDS]));
+    PetscCall(KSPSetOperators(ksp[k], A[k % NKINDS], A[k % NKINDS]));
     PetscCall(KSPGetPC(ksp[k], &pc));
     PetscCall(PCSetType(pc, b->pc));
     PetscCall(KSPSetTolerances(ksp[k], 0.0, 0.0, PETSC_MAX_REAL, b->its));
@@ -310,7 +311,7 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
   /* BiCGStab, whose first inner products are small beside their terms here, makes 1 % of rounding */
   PetscCall(PetscStrcmp(petsc, KSPCG, &cg));
   for (PetscInt r = -1; r < b->rounds; r++)
-    for (int k = 0; k < KINDS + 2; k++) {
+    for (int k = 0; k < NKINDS + 2; k++) {
       PetscLogDouble t0, t1;
       PetscInt       done;
 
@@ -328,15 +329,15 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
         if (all < 0.0) all = norm;
         PetscCheck(PetscAbsReal(norm - all) <= 1e-6 * all, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
                    "%s on %s: the norm of x is %g after %" PetscInt_FMT " iterations, from another matrix %g",
-                   k >= KINDS ? petsc : fused, kinds[b->device][k % KINDS], (double)norm, done, (double)all);
+                   k >= NKINDS ? petsc : fused, kinds[b->device][k % NKINDS], (double)norm, done, (double)all);
       }
     }
-  for (int k = 0; k < KINDS + 2; k++) median[k] = Median(b->rounds, t[k]);
-  for (int k = KINDS; k < KINDS + 2; k++)
+  for (int k = 0; k < NKINDS + 2; k++) middle[k] = Median(b->rounds, t[k]);
+  for (int k = NKINDS; k < NKINDS + 2; k++)
     if (ksp[k])
-      PetscCall(Show(b, petsc, kinds[b->device][k - KINDS], 1e3 * median[k],
-                     ksp[KINDS] ? median[KINDS] / median[k] : 0.0, 0.0, ""));
-  for (int k = 0; k < (A[5] ? KINDS : KINDS - 1); k++) {
+      PetscCall(Show(b, petsc, kinds[b->device][k - NKINDS], 1e3 * middle[k],
+                     ksp[NKINDS] ? middle[NKINDS] / middle[k] : 0.0, 0.0, ""));
+  for (int k = 0; k < (A[5] ? NKINDS : NKINDS - 1); k++) {
     KSPFusedInfo info;
     char         how[64] = "";
 
@@ -348,9 +349,9 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
     }
     if (ksp[k] || !b->lean)
       PetscCall(
-        Show(b, fused, kinds[b->device][k], 1e3 * median[k], ksp[KINDS] ? median[KINDS] / median[k] : 0.0, 0.0, how));
+        Show(b, fused, kinds[b->device][k], 1e3 * middle[k], ksp[NKINDS] ? middle[NKINDS] / middle[k] : 0.0, 0.0, how));
   }
-  for (int k = 0; k < KINDS + 2; k++) PetscCall(KSPDestroy(&ksp[k]));
+  for (int k = 0; k < NKINDS + 2; k++) PetscCall(KSPDestroy(&ksp[k]));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&rhs));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -380,14 +381,15 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_its", &b.its, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-rounds", &b.rounds, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_pc", b.pc, sizeof(b.pc), NULL));
-  PetscCheck(b.rounds >= 1 && b.rounds <= ROUNDS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "1 to %d rounds", ROUNDS);
+  PetscCheck(b.rounds >= 1 && b.rounds <= MAXROUNDS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "1 to %d rounds",
+             MAXROUNDS);
   PetscCall(VecCreate(PETSC_COMM_SELF, &b.tick));
   PetscCall(VecSetSizes(b.tick, 1, 1));
   PetscCall(VecSetType(b.tick, b.device ? VECCUDA : VECSTANDARD));
   PetscCall(VecSet(b.tick, 1.0));
   for (PetscInt s = 0; s < nstencils; s++)
     for (PetscInt k = 0; k < nsizes; k++) {
-      Mat A[KINDS];
+      Mat A[NKINDS];
 
       PetscCheck(stencils[s] == 7 || stencils[s] == 27, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
                  "Stencils have 7 or 27 points");
@@ -401,10 +403,10 @@ int main(int argc, char **argv)
         PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-13s %3s %-18s %-20s %9s %6s %7s\n", "grid", "pts", "what", "matrix",
                               "ms", "ratio", "of copy"));
       }
-      PetscCall(Products(&b, A));
+      PetscCall(MeasureProducts(&b, A));
       PetscCall(Solves(&b, A, KSPCG, KSPCGFUSED));
       PetscCall(Solves(&b, A, KSPBCGS, KSPBCGSFUSED));
-      for (int m = 0; m < KINDS; m++) PetscCall(MatDestroy(&A[m]));
+      for (int m = 0; m < NKINDS; m++) PetscCall(MatDestroy(&A[m]));
       PetscCall(DMDestroy(&b.da));
     }
   PetscCall(VecDestroy(&b.tick));

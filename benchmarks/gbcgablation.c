@@ -32,12 +32,12 @@ Beside them PETSc's method on MATAIJ (MATAIJCUSPARSE), and its VecScatter for th
 #include "common/array.h"
 #include "kernels/band/band.h"
 
-#define ROUNDS 64
+#define MAXROUNDS 64
 
 typedef enum {
-  NAIVE,
-  REGISTERED,
-  PHASES,
+  WAY_NAIVE,
+  WAY_REGISTERED,
+  WAY_PHASES,
   NWAYS
 } Way;
 
@@ -81,9 +81,9 @@ static PetscErrorCode Exchange(Product *p, const PetscScalar *x)
   PetscCall((*dia->k->pack)(dia, a->runat[h->nsend], a->runs, x, h->message));
   PetscCall((*dia->k->move)(dia->stream, PETSC_FALSE, p->message, h->message,
                             (size_t)h->sendat[h->nsend] * sizeof(PetscScalar)));
-  for (PetscInt k = 0; k < (p->way == PHASES ? h->nsteps : p->n); k++) {
-    const PetscMPIInt recv = p->way == PHASES ? h->steprecv[k] : p->recv[k],
-                      send = p->way == PHASES ? h->stepsend[k] : p->send[k];
+  for (PetscInt k = 0; k < (p->way == WAY_PHASES ? h->nturns : p->n); k++) {
+    const PetscMPIInt recv = p->way == WAY_PHASES ? h->turnrecv[k] : p->recv[k],
+                      send = p->way == WAY_PHASES ? h->turnsend[k] : p->send[k];
     MPI_Request req[2]     = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 
     if (recv >= 0)
@@ -109,29 +109,29 @@ static PetscErrorCode MultShell(Mat shell, Vec x, Vec y)
   PetscCall(MatShellGetContext(shell, &p));
   dia   = &((Mat_DIA *)p->A->data)->dia;
   ghost = ((Mat_DIA *)p->A->data)->halo.ghost;
-  PetscCall(VecGetArray_Spike(x, SPIKE_READ, &xa, NULL));
-  PetscCall(VecGetArray_Spike(y, SPIKE_WRITE, &ya, NULL));
+  PetscCall(SpikeVecGetArray(x, SPIKE_READ, &xa, NULL));
+  PetscCall(SpikeVecGetArray(y, SPIKE_WRITE, &ya, NULL));
   if (!p->silent) PetscCall(Exchange(p, xa));
   PetscCall((*dia->k->mult)(dia, dia->ibegin, dia->iend, xa, NULL, NULL, ya));
   PetscCall((*dia->k->mult)(dia, 0, dia->ibegin, xa, ghost, NULL, ya));
   PetscCall((*dia->k->mult)(dia, dia->iend, dia->n, xa, ghost, NULL, ya));
-  PetscCall(VecRestoreArray_Spike(y, SPIKE_WRITE, &ya));
-  PetscCall(VecRestoreArray_Spike(x, SPIKE_READ, &xa));
+  PetscCall(SpikeVecRestoreArray(y, SPIKE_WRITE, &ya));
+  PetscCall(SpikeVecRestoreArray(x, SPIKE_READ, &xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Memory of the host for messages: page-locked, or as malloc() has it */
-static PetscErrorCode Memory(const Product *p, PetscBool begin, PetscInt n, PetscScalar **memory)
+static PetscErrorCode GetMemory(const Product *p, PetscBool begin, PetscInt n, PetscScalar **memory)
 {
-  const SpikeKernels *k = SpikeKernelsFind(((Mat_DIA *)p->A->data)->dia.k->memtype);
-  SpikeBand           none;
+  const SpikeBandKernels *k = SpikeBandKernelsFind(((Mat_DIA *)p->A->data)->dia.k->memtype);
+  SpikeBand               none;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&none, sizeof(none)));
-  if (p->way == NAIVE && begin) PetscCall(PetscMalloc1(n, memory));
-  else if (p->way == NAIVE) PetscCall(PetscFree(*memory));
-  else if (begin) PetscCall((*k->stage)(&none, (size_t)PetscMax(n, 1) * sizeof(PetscScalar), (void **)memory));
-  else PetscCall((*k->unstage)(&none, (void **)memory));
+  if (p->way == WAY_NAIVE && begin) PetscCall(PetscMalloc1(n, memory));
+  else if (p->way == WAY_NAIVE) PetscCall(PetscFree(*memory));
+  else if (begin) PetscCall((*k->pin)(&none, (size_t)PetscMax(n, 1) * sizeof(PetscScalar), (void **)memory));
+  else PetscCall((*k->unpin)(&none, (void **)memory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,8 +146,8 @@ static PetscErrorCode ProductCreate(Mat A, Way way, Product *p)
   p->way    = way;
   p->silent = PETSC_FALSE;
   p->n      = 0;
-  PetscCall(Memory(p, PETSC_TRUE, ((Mat_DIA *)A->data)->dia.nghost, &p->ghost));
-  PetscCall(Memory(p, PETSC_TRUE, h->nsend ? h->sendat[h->nsend] : 0, &p->message));
+  PetscCall(GetMemory(p, PETSC_TRUE, ((Mat_DIA *)A->data)->dia.nghost, &p->ghost));
+  PetscCall(GetMemory(p, PETSC_TRUE, h->nsend ? h->sendat[h->nsend] : 0, &p->message));
   PetscCall(PetscMalloc3(h->nrecv + h->nsend, &p->rank, h->nrecv + h->nsend, &p->recv, h->nrecv + h->nsend, &p->send));
   for (PetscMPIInt r = 0, s = 0; r < h->nrecv || s < h->nsend; p->n++) {
     const PetscMPIInt from = r < h->nrecv ? h->recvrank[r] : PETSC_MPI_INT_MAX,
@@ -170,14 +170,14 @@ static PetscErrorCode ProductDestroy(Product *p)
 {
   PetscFunctionBegin;
   PetscCall(MatDestroy(&p->shell));
-  PetscCall(Memory(p, PETSC_FALSE, 0, &p->ghost));
-  PetscCall(Memory(p, PETSC_FALSE, 0, &p->message));
+  PetscCall(GetMemory(p, PETSC_FALSE, 0, &p->ghost));
+  PetscCall(GetMemory(p, PETSC_FALSE, 0, &p->message));
   PetscCall(PetscFree3(p->rank, p->recv, p->send));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* rows of the rank from `first`; layers of so many rows */
-static PetscErrorCode Scatter(Bench *b, PetscInt layer, PetscInt first, PetscInt rows)
+static PetscErrorCode RunScatter(Bench *b, PetscInt layer, PetscInt first, PetscInt rows)
 {
   PetscInt count = 0, N, *row;
   IS       is;
@@ -234,7 +234,7 @@ static PetscErrorCode Poisson(Bench *b)
   PetscCall(MatCreateVecs(b->A, &b->x, &b->y));
   PetscCall(VecSet(b->x, 1.0));
   PetscCall(VecSet(b->y, 1.0));
-  PetscCall(Scatter(b, nx * ny, first * nx * ny, rows));
+  PetscCall(RunScatter(b, nx * ny, first * nx * ny, rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,13 +243,13 @@ static PetscErrorCode Poisson(Bench *b)
   all ranks, and what of it is the reduction
 */
 typedef enum {
-  WITH,
-  WITHOUT,
-  MESSAGES,
-  SCATTER,
-  CSR,
-  DOT,
-  REDUCTION
+  PART_WITH,
+  PART_WITHOUT,
+  PART_MESSAGES,
+  PART_SCATTER,
+  PART_CSR,
+  PART_DOT,
+  PART_REDUCTION
 } What;
 
 static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleType schedule, double *ms)
@@ -262,24 +262,24 @@ static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleTy
   PetscCall(BenchFinish(b->tick));
   PetscCall(PetscTime(&t0));
   for (PetscInt k = 0; k < b->products; k++) {
-    if (what == WITH) PetscCall(MatMult(way < NWAYS ? b->p[way].shell : b->A, b->x, b->y));
-    else if (what == WITHOUT) {
+    if (what == PART_WITH) PetscCall(MatMult(way < NWAYS ? b->p[way].shell : b->A, b->x, b->y));
+    else if (what == PART_WITHOUT) {
       b->p[0].silent = PETSC_TRUE;
       PetscCall(MatMult(b->p[0].shell, b->x, b->y));
       b->p[0].silent = PETSC_FALSE;
-    } else if (what == MESSAGES) {
-      PetscCall(VecGetArray_Spike(b->x, SPIKE_READ, &xa, NULL));
+    } else if (what == PART_MESSAGES) {
+      PetscCall(SpikeVecGetArray(b->x, SPIKE_READ, &xa, NULL));
       if (way < NWAYS) PetscCall(Exchange(&b->p[way], xa));
       else {
         PetscCall(MatDIAHaloBegin_Private(b->A, xa));
         PetscCall(MatDIAHaloEnd_Private(b->A));
       }
-      PetscCall(VecRestoreArray_Spike(b->x, SPIKE_READ, &xa));
-    } else if (what == SCATTER) {
+      PetscCall(SpikeVecRestoreArray(b->x, SPIKE_READ, &xa));
+    } else if (what == PART_SCATTER) {
       PetscCall(VecScatterBegin(b->scatter, b->x, b->around, INSERT_VALUES, SCATTER_FORWARD));
       PetscCall(VecScatterEnd(b->scatter, b->x, b->around, INSERT_VALUES, SCATTER_FORWARD));
-    } else if (what == CSR) PetscCall(MatMult(b->csr, b->x, b->y));
-    else if (what == DOT) {
+    } else if (what == PART_CSR) PetscCall(MatMult(b->csr, b->x, b->y));
+    else if (what == PART_DOT) {
       PetscScalar dot;
 
       PetscCall(VecDot(b->x, b->y, &dot));
@@ -327,29 +327,29 @@ static PetscErrorCode Show(const Bench *b, const char what[], const char how[], 
 }
 
 /* Where the time of an iteration goes */
-static PetscErrorCode Parts(Bench *b)
+static PetscErrorCode TimeParts(Bench *b)
 {
   static const struct {
     What               what;
     PetscInt           way;
     MatDIAScheduleType schedule;
     const char        *text, *how;
-  } parts[] = {{WITHOUT, 0, MAT_DIA_SCHEDULE_OVERLAP, "product, no messages", ""},
-               {MESSAGES, NAIVE, MAT_DIA_SCHEDULE_OVERLAP, "messages", "naive"},
-               {MESSAGES, REGISTERED, MAT_DIA_SCHEDULE_OVERLAP, "messages", "registered"},
-               {MESSAGES, PHASES, MAT_DIA_SCHEDULE_OVERLAP, "messages", "two phases"},
-               {MESSAGES, NWAYS, MAT_DIA_SCHEDULE_TWOPHASE, "messages", "MATDIA, two phases"},
-               {MESSAGES, NWAYS, MAT_DIA_SCHEDULE_OVERLAP, "messages", "MATDIA, all at once"},
-               {SCATTER, 0, MAT_DIA_SCHEDULE_OVERLAP, "messages", "VecScatter"},
-               {WITH, NAIVE, MAT_DIA_SCHEDULE_OVERLAP, "product", "naive"},
-               {WITH, REGISTERED, MAT_DIA_SCHEDULE_OVERLAP, "product", "registered"},
-               {WITH, PHASES, MAT_DIA_SCHEDULE_OVERLAP, "product", "two phases"},
-               {WITH, NWAYS, MAT_DIA_SCHEDULE_TWOPHASE, "product", "overlapped, two phases"},
-               {WITH, NWAYS, MAT_DIA_SCHEDULE_OVERLAP, "product", "overlapped, all at once"},
-               {CSR, 0, MAT_DIA_SCHEDULE_OVERLAP, "product", "PETSc, CSR"},
-               {DOT, 0, MAT_DIA_SCHEDULE_OVERLAP, "sum", "VecDot()"},
-               {REDUCTION, 0, MAT_DIA_SCHEDULE_OVERLAP, "reduction", "MPI_Allreduce()"}};
-  double t[PETSC_STATIC_ARRAY_LENGTH(parts)][ROUNDS];
+  } parts[] = {{PART_WITHOUT, 0, MAT_DIA_SCHEDULE_OVERLAP, "product, no messages", ""},
+               {PART_MESSAGES, WAY_NAIVE, MAT_DIA_SCHEDULE_OVERLAP, "messages", "naive"},
+               {PART_MESSAGES, WAY_REGISTERED, MAT_DIA_SCHEDULE_OVERLAP, "messages", "registered"},
+               {PART_MESSAGES, WAY_PHASES, MAT_DIA_SCHEDULE_OVERLAP, "messages", "two phases"},
+               {PART_MESSAGES, NWAYS, MAT_DIA_SCHEDULE_TWOPHASE, "messages", "MATDIA, two phases"},
+               {PART_MESSAGES, NWAYS, MAT_DIA_SCHEDULE_OVERLAP, "messages", "MATDIA, all at once"},
+               {PART_SCATTER, 0, MAT_DIA_SCHEDULE_OVERLAP, "messages", "VecScatter"},
+               {PART_WITH, WAY_NAIVE, MAT_DIA_SCHEDULE_OVERLAP, "product", "naive"},
+               {PART_WITH, WAY_REGISTERED, MAT_DIA_SCHEDULE_OVERLAP, "product", "registered"},
+               {PART_WITH, WAY_PHASES, MAT_DIA_SCHEDULE_OVERLAP, "product", "two phases"},
+               {PART_WITH, NWAYS, MAT_DIA_SCHEDULE_TWOPHASE, "product", "overlapped, two phases"},
+               {PART_WITH, NWAYS, MAT_DIA_SCHEDULE_OVERLAP, "product", "overlapped, all at once"},
+               {PART_CSR, 0, MAT_DIA_SCHEDULE_OVERLAP, "product", "PETSc, CSR"},
+               {PART_DOT, 0, MAT_DIA_SCHEDULE_OVERLAP, "sum", "VecDot()"},
+               {PART_REDUCTION, 0, MAT_DIA_SCHEDULE_OVERLAP, "reduction", "MPI_Allreduce()"}};
+  double t[PETSC_STATIC_ARRAY_LENGTH(parts)][MAXROUNDS];
 
   PetscFunctionBegin;
   for (PetscInt r = -1; r < b->rounds; r++)
@@ -363,24 +363,24 @@ static PetscErrorCode Parts(Bench *b)
 #define PETSCS (NWAYS + 1) /* a way of Steps(): PETSc's own product */
 
 /* Iterations, each step on top of the one before, and PETSc's; all solve the same system */
-static PetscErrorCode Steps(Bench *b)
+static PetscErrorCode TimeSteps(Bench *b)
 {
   static const struct {
     PetscInt           way;
     PetscBool          fused;
     MatDIAScheduleType schedule;
     const char        *text;
-  } steps[]             = {{NAIVE, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "naive"},
-                           {REGISTERED, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ registered"},
-                           {PHASES, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ two phases"},
-                           {PHASES, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ merged reductions"},
+  } steps[]             = {{WAY_NAIVE, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "naive"},
+                           {WAY_REGISTERED, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ registered"},
+                           {WAY_PHASES, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ two phases"},
+                           {WAY_PHASES, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ merged reductions"},
                            {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_TWOPHASE, "+ overlapped"},
                            {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ all at once"},
                            {PETSCS, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "PETSc, CSR"}};
   const PetscInt  count = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(steps);
   const PetscReal near  = PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6;
   KSP             ksp[PETSC_STATIC_ARRAY_LENGTH(steps)];
-  double          t[PETSC_STATIC_ARRAY_LENGTH(steps)][ROUNDS], first = 0.0;
+  double          t[PETSC_STATIC_ARRAY_LENGTH(steps)][MAXROUNDS], first = 0.0;
   PetscReal       norm[PETSC_STATIC_ARRAY_LENGTH(steps)];
   Vec             x;
 
@@ -460,7 +460,7 @@ static PetscErrorCode Precisions(Bench *b, PetscInt count, const PetscReal tol[]
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %10s %6s %12s %12s %9s %12s\n", "grid", "tolerance", "its",
                         "ms a solve", "ms an it.", "Gflop/s", "PETSc's"));
   for (PetscInt k = 0; k < count; k++) {
-    double    t[2][ROUNDS];
+    double    t[2][MAXROUNDS];
     PetscInt  its       = 0;
     PetscBool converged = PETSC_TRUE;
     char      size[48];
@@ -535,7 +535,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_products", &b.products, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_its", &b.its, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-rounds", &b.rounds, NULL));
-  PetscCheck(b.rounds >= 1 && b.rounds <= ROUNDS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "1 to %d rounds", ROUNDS);
+  PetscCheck(b.rounds >= 1 && b.rounds <= MAXROUNDS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "1 to %d rounds",
+             MAXROUNDS);
   PetscCall(VecCreate(PETSC_COMM_SELF, &b.tick));
   PetscCall(VecSetSizes(b.tick, 1, 1));
   PetscCall(VecSetType(b.tick, b.device ? VECCUDA : VECSTANDARD));
@@ -558,8 +559,8 @@ int main(int argc, char **argv)
     if (ntol) PetscCall(Precisions(&b, ntol, tol));
     else {
       for (PetscInt way = 0; way < NWAYS; way++) PetscCall(ProductCreate(b.A, (Way)way, &b.p[way]));
-      PetscCall(Parts(&b));
-      PetscCall(Steps(&b));
+      PetscCall(TimeParts(&b));
+      PetscCall(TimeSteps(&b));
       for (PetscInt way = 0; way < NWAYS; way++) PetscCall(ProductDestroy(&b.p[way]));
     }
     PetscCall(VecDestroy(&b.x));

@@ -14,7 +14,7 @@ static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows
   -dots n            rows of the table of inner products, 0 for none (1000000)\n\
   -smoothing         residual smoothing in KSPIDRFUSED; KSPIDR has none\n\
   -kernels n         each kernel for s = 1 and 8, on Poisson problems with n points in each direction (0, none)\n\
-  -branches n1,...   two kernels of a step one behind the other, side by side, and as one, on n^3 rows (none)\n\
+  -branches n1,...   two kernels of a step one after the other, side by side, and as one, on n^3 rows (none)\n\
   -bandwidth b       GB/s that the efficiency counts with (measured: a copy of two vectors)\n\
   -csv FILE          the same, in a file\n\n";
 
@@ -109,7 +109,7 @@ static PetscErrorCode TimeGemv(PetscInt n, PetscInt s, PetscMemType memtype, con
 }
 
 /* s inner products at once, against VecMDot() and gemv of BLAS: the paper's Figure 1. Ours have y.y besides */
-static PetscErrorCode Dots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv)
+static PetscErrorCode TimeDots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv)
 {
   const SpikeIDRRecurrence none = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0};
   Vec                      v[33], all;
@@ -252,7 +252,7 @@ static PetscErrorCode KernelTable(const char type[], PetscInt points, PetscInt s
   PetscCall(CreateVectors(A, n, NVECTORS, vecs));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "\nKernels on %" PetscInt_FMT " rows, %" PetscInt_FMT
-                        " points, one behind the other: microseconds, words a row, and their bytes at %.0f GB/s over "
+                        " points, one after the other: microseconds, words a row, and their bytes at %.0f GB/s over "
                         "the time\n%3s %-18s %9s %6s %10s\n",
                         n, stencil, (double)(1e-9 * bandwidth), "s", "kernel", "us", "words", "efficiency"));
   for (PetscInt s = 1; s <= 8; s += 7) {
@@ -386,7 +386,7 @@ static PetscErrorCode TimeBranches(SpikeKrylov state[2], const Events *events, c
   What the paper gains by kernels that run side by side, here of the two projections of a step, and what one kernel for
   both gains
 */
-static PetscErrorCode Branches(const char type[], PetscInt nsizes, const PetscInt sizes[], FILE *csv)
+static PetscErrorCode PrintBranches(const char type[], PetscInt nsizes, const PetscInt sizes[], FILE *csv)
 {
   PetscDeviceContext context, other;
   Events             events;
@@ -461,7 +461,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
-  PetscCall(KSPHasType_Spike(KSPIDR, &set));
+  PetscCall(SpikeKSPHasType(KSPIDR, &set));
   PetscCheck(set, PETSC_COMM_SELF, PETSC_ERR_SUP, "This benchmark compares with KSPIDR, which PETSc has since 3.26");
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", sizes, &nsizes, &set));
   if (!set) nsizes = 3;
@@ -493,7 +493,7 @@ int main(int argc, char **argv)
       PetscCall(Poisson(sizes[k], stencils[p], type, &A));
       PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
       if (!p && !k) {
-        if (bandwidth <= 0.0) PetscCall(Bandwidth(A, 1 << 24, &bandwidth));
+        if (bandwidth <= 0.0) PetscCall(MeasureBandwidth(A, 1 << 24, &bandwidth));
         else bandwidth *= 1e9;
         PetscCall(PetscPrintf(PETSC_COMM_SELF,
                               "%s, %s; ms a product, first solve and best of the others; ratio: KSPIDR / this one; "
@@ -517,7 +517,7 @@ int main(int argc, char **argv)
           if (m == FUSED_COPY && !strstr(what, "copy")) continue;
           ours = Budget(n, matrix, s, (PetscBool)(m == FUSED_COPY), (PetscBool)(m != PETSC_IDR && smoothing)) /
                  (s + 1) / bandwidth / best;
-          paper = Roofline(n, matinfo.nz_used, s, (PetscBool)(m != PETSC_IDR && smoothing)) / (s + 1) / bandwidth /
+          paper = GetRoofline(n, matinfo.nz_used, s, (PetscBool)(m != PETSC_IDR && smoothing)) / (s + 1) / bandwidth /
                   best;
           PetscCall(PetscPrintf(PETSC_COMM_SELF,
                                 "%4" PetscInt_FMT " %3" PetscInt_FMT " %3" PetscInt_FMT
@@ -529,12 +529,12 @@ int main(int argc, char **argv)
                     names[m], (double)first, (double)best, (double)ours, (double)paper);
         }
       }
-      if (dots && p == nstencils - 1 && k == nsizes - 1) PetscCall(Dots(A, dots, bandwidth, csv));
+      if (dots && p == nstencils - 1 && k == nsizes - 1) PetscCall(TimeDots(A, dots, bandwidth, csv));
       PetscCall(MatDestroy(&A));
     }
   for (PetscInt p = 0; kernels && p < nstencils; p++)
     PetscCall(KernelTable(type, kernels, stencils[p], bandwidth, csv));
-  if (branch) PetscCall(Branches(type, nbranches, branches, csv));
+  if (branch) PetscCall(PrintBranches(type, nbranches, branches, csv));
   if (csv) fclose(csv);
   PetscCall(PetscFinalize());
   return 0;

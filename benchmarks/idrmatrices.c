@@ -166,7 +166,7 @@ static const char *Number(const Outcome *out, char text[])
 }
 
 /* Products of KSPIDR, its own change with b, and ours in four forms with its shadow space */
-static PetscErrorCode Counts(const Options *o, const char name[], Mat A, PCType pctype, Tally tally[4])
+static PetscErrorCode PrintCounts(const Options *o, const char name[], Mat A, PCType pctype, Tally tally[4])
 {
   const KSPIDRFusedOrthogType orthogs[] = {KSP_IDRFUSED_ORTHOG_CLASSICAL, KSP_IDRFUSED_ORTHOG_MODIFIED,
                                            KSP_IDRFUSED_ORTHOG_TWICE, KSP_IDRFUSED_ORTHOG_MODIFIED};
@@ -242,8 +242,8 @@ static PetscErrorCode Counts(const Options *o, const char name[], Mat A, PCType 
   does meets all. cases: that anyone solves; in which ours is no slower than the best of PETSc's; in which it is within
   5 % of that
 */
-static PetscErrorCode Times(const Options *o, const char name[], Mat A, PetscInt bandwidth, PCType pctype,
-                            PetscInt cases[3])
+static PetscErrorCode PrintTimes(const Options *o, const char name[], Mat A, PetscInt bandwidth, PCType pctype,
+                                 PetscInt cases[3])
 {
   PC             pc;
   KSP            ksps[MAXKSPS + 1];
@@ -311,7 +311,7 @@ static PetscErrorCode Times(const Options *o, const char name[], Mat A, PetscInt
   -laplace u + velocity.grad u on n^3 points, central differences with a Peclet number of the cell, or with upwind
   differences
 */
-static PetscErrorCode Convection(PetscInt n, PetscReal peclet, PetscBool upwind, const char type[], Mat *A)
+static PetscErrorCode MakeConvection(PetscInt n, PetscReal peclet, PetscBool upwind, const char type[], Mat *A)
 {
   const PetscInt  N    = n * n * n;
   const PetscReal v[3] = {1.0, 0.6, -0.3};
@@ -353,8 +353,8 @@ static PetscErrorCode Convection(PetscInt n, PetscReal peclet, PetscBool upwind,
 static PetscErrorCode TimesBoth(const Options *o, const char name[], Mat *A, PetscInt bandwidth, PetscInt cases[3])
 {
   PetscFunctionBeginUser;
-  PetscCall(Times(o, name, *A, bandwidth, PCJACOBI, cases));
-  PetscCall(Times(o, name, *A, bandwidth, PCSPIKE, cases));
+  PetscCall(PrintTimes(o, name, *A, bandwidth, PCJACOBI, cases));
+  PetscCall(PrintTimes(o, name, *A, bandwidth, PCSPIKE, cases));
   PetscCall(MatDestroy(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -387,7 +387,7 @@ static PetscErrorCode AllTimes(const Options *o, const char dir[])
   }
   for (PetscInt g = 0; g < o->ngrids; g++)
     for (int p = 0; p < 3; p++) {
-      PetscCall(Convection(o->grids[g], peclets[p], (PetscBool)(p == 2), o->type, &A));
+      PetscCall(MakeConvection(o->grids[g], peclets[p], (PetscBool)(p == 2), o->type, &A));
       PetscCall(PetscSNPrintf(name, sizeof(name), "cd%" PetscInt_FMT " %s %g", o->grids[g], p == 2 ? "up" : "mid",
                               (double)peclets[p]));
       PetscCall(TimesBoth(o, name, &A, 8, cases));
@@ -428,7 +428,7 @@ static PetscErrorCode AllCounts(const Options *o, const char dir[])
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(matrices); k++) {
     PetscCall(Load(dir, matrices[k], MATAIJ, &A));
     if (!A) continue;
-    for (int p = 0; p < 3; p++) PetscCall(Counts(o, matrices[k], A, pcs[p], tally));
+    for (int p = 0; p < 3; p++) PetscCall(PrintCounts(o, matrices[k], A, pcs[p], tally));
     PetscCall(MatDestroy(&A));
   }
   for (int form = 0; form < 4; form++) {
@@ -455,7 +455,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
-  PetscCall(KSPHasType_Spike(KSPIDR, &set));
+  PetscCall(SpikeKSPHasType(KSPIDR, &set));
   PetscCheck(set, PETSC_COMM_SELF, PETSC_ERR_SUP, "This benchmark compares with KSPIDR, which PETSc has since 3.26");
   PetscCall(PetscMemzero(&o, sizeof(o)));
   o.s             = 4;

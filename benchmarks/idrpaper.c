@@ -101,7 +101,7 @@ static PetscErrorCode Shaped(const Shape *shape, PetscReal scale, MatType type, 
 }
 
 /* Places of slices of 32 rows */
-static PetscErrorCode Places(Mat A, PetscReal *places)
+static PetscErrorCode CountPlaces(Mat A, PetscReal *places)
 {
   const PetscInt *ia, *ja;
   PetscInt        n, longest = 0;
@@ -155,19 +155,19 @@ static PetscErrorCode Lines(const Options *o, const char name[], Mat A, PetscRea
   PetscInt  rows;
 
   PetscFunctionBegin;
-  PetscCall(Places(A, &places));
+  PetscCall(CountPlaces(A, &places));
   PetscCall(Product(A, &product));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   PetscCall(MatGetSize(A, &rows, NULL));
   n = (PetscReal)rows;
   for (PetscInt i = 0; i < o->nss; i++) {
-    const PetscReal s = (PetscReal)o->ss[i], all = Roofline(n, info.nz_used, s, o->smoothing) / o->bandwidth,
+    const PetscReal s = (PetscReal)o->ss[i], all = GetRoofline(n, info.nz_used, s, o->smoothing) / o->bandwidth,
                     spmv = ((sizeof(PetscScalar) + 4) * info.nz_used + 2 * sizeof(PetscScalar) * n) / o->bandwidth;
     PetscReal first, theirs = 0.0, ms[2], matrix[2], bytes;
     char      what[2][32] = {"", ""};
 
     for (int k = 0; k < 2; k++)
-      PetscCall(Time(A, k ? FUSED_COPY : FUSED, KSP_FUSED_SPMV_SELL, PCNONE, o->smoothing, o->ss[i],
+      PetscCall(Time(A, k ? FUSED_COPY : FUSED_PLAIN, KSP_FUSED_SPMV_SELL, PCNONE, o->smoothing, o->ss[i],
                      o->cycles * (o->ss[i] + 1), o->solves, &first, &ms[k], &matrix[k], what[k]));
     if (o->idr)
       PetscCall(Time(A, PETSC_IDR, KSP_FUSED_SPMV_SELL, PCNONE, PETSC_FALSE, o->ss[i], o->cycles * (o->ss[i] + 1),
@@ -176,7 +176,7 @@ static PetscErrorCode Lines(const Options *o, const char name[], Mat A, PetscRea
     bytes = Budget(n, matrix[1], s, (PetscBool)(strstr(what[1], "copy") != NULL), o->smoothing);
     {
       const PetscReal cycle  = (s + 1) * ms[1],
-                      padded = Roofline(n, places, s, o->smoothing) / o->bandwidth / ((s + 1) * ms[1]);
+                      padded = GetRoofline(n, places, s, o->smoothing) / o->bandwidth / ((s + 1) * ms[1]);
 
       PetscCall(PetscPrintf(PETSC_COMM_SELF,
                             "%-16s %8" PetscInt_FMT " %6.2f %6.1f %6.1f %2" PetscInt_FMT
@@ -199,8 +199,8 @@ static PetscErrorCode Lines(const Options *o, const char name[], Mat A, PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Matrices(const Options *o, PetscInt nfiles, char *files[], PetscInt nnames, char *names[],
-                               PetscReal scale, MatType type)
+static PetscErrorCode RunMatrices(const Options *o, PetscInt nfiles, char *files[], PetscInt nnames, char *names[],
+                                  PetscReal scale, MatType type)
 {
   Mat A, B;
 
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-bandwidth", &o.bandwidth, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-copies", copies, &ncopies, &set));
   if (!set) ncopies = 0;
-  if (o.idr) PetscCall(KSPHasType_Spike(KSPIDR, &o.idr));
+  if (o.idr) PetscCall(SpikeKSPHasType(KSPIDR, &o.idr));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), &set));
   if (set) {
     o.csv = fopen(csv, "w");
@@ -270,11 +270,11 @@ int main(int argc, char **argv)
   }
   PetscCall(Poisson(8, 7, type, &A)); /* says where vectors are */
   if (o.bandwidth > 0.0) o.bandwidth *= 1e9;
-  else PetscCall(Bandwidth(A, 1 << 24, &o.bandwidth));
+  else PetscCall(MeasureBandwidth(A, 1 << 24, &o.bandwidth));
   for (PetscInt k = 0; k < ncopies; k++) {
     PetscReal rate;
 
-    PetscCall(Bandwidth(A, copies[k], &rate));
+    PetscCall(MeasureBandwidth(A, copies[k], &rate));
     PetscCall(
       PetscPrintf(PETSC_COMM_SELF, "copy of %" PetscInt_FMT " numbers: %.1f GB/s\n", copies[k], (double)(1e-9 * rate)));
   }
@@ -287,7 +287,7 @@ int main(int argc, char **argv)
                           type, o.smoothing ? "on" : "off", o.cycles, (double)(1e-9 * o.bandwidth), "matrix", "rows",
                           "nz/row", "pad, %", "paper", "s", "idr", "MatMult", "copy", "eff", "padded", "own", "product",
                           "roofline", "rest", "roofline"));
-    PetscCall(Matrices(&o, nfiles, files, nnames, names, scale, type));
+    PetscCall(RunMatrices(&o, nfiles, files, nnames, names, scale, type));
   }
   for (PetscInt k = 0; k < nfiles; k++) PetscCall(PetscFree(files[k]));
   for (PetscInt k = 0; k < nnames; k++) PetscCall(PetscFree(names[k]));

@@ -11,7 +11,7 @@ static char help[] = "Fused Krylov methods against KSPBCGS and KSPCG.\n\
   -bench_its k       iterations of a solve (100)\n\
   -solves k          solves; the first is shown apart, the others give their best (4)\n\
   -bench_mat_type t  aij, aijcusparse, sell, sellcuda\n\
-A line \"PCApply\" has the milliseconds of one, of as many in a row as a solve has iterations; behind a method, by\n\
+A line \"PCApply\" has the milliseconds of one, of as many in a row as a solve has iterations; after a method, by\n\
  how much an iteration is above that without preconditioner and its\n\
 PCApply: two with BiCGStab, one with CG.\n\n";
 
@@ -91,8 +91,8 @@ static PetscErrorCode TimeApply(Mat A, PCType pctype, PetscInt its, PetscInt row
 }
 
 /* Lines of all methods with one matrix; label and points stand before them */
-static PetscErrorCode Methods(Mat A, PetscInt label, PetscInt points, PetscInt npcs, char *const pcs[], PetscInt its,
-                              PetscInt solves)
+static PetscErrorCode RunMethods(Mat A, PetscInt label, PetscInt points, PetscInt npcs, char *const pcs[], PetscInt its,
+                                 PetscInt solves)
 {
   const struct {
     KSPType            type;
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&B));
     PetscCall(MatGetSize(A, &rows, NULL));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", files[k]));
-    PetscCall(Methods(A, rows, 0, npcs, pcs, its, solves));
+    PetscCall(RunMethods(A, rows, 0, npcs, pcs, its, solves));
     PetscCall(MatDestroy(&A));
     PetscCall(PetscFree(files[k]));
   }
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
       Mat A;
 
       PetscCall(Poisson(sizes[k], stencils[s], type, &A));
-      PetscCall(Methods(A, sizes[k], stencils[s], npcs, pcs, its, solves));
+      PetscCall(RunMethods(A, sizes[k], stencils[s], npcs, pcs, its, solves));
       PetscCall(MatDestroy(&A));
     }
   for (PetscInt p = 0; p < npcs; p++) PetscCall(PetscFree(pcs[p]));

@@ -29,7 +29,7 @@ typedef struct {
   PetscReal ratio;
 } Grid;
 
-static PetscReal Random(PetscInt i)
+static PetscReal MakeRandom(PetscInt i)
 {
   unsigned long long z = 0x9E3779B97F4A7C15ULL * ((unsigned long long)i + 1);
 
@@ -52,8 +52,8 @@ static PetscReal Coupling(const Grid *g, PetscInt x, PetscInt y, PetscInt dx, Pe
     return dx ? h : 1 / h;
   }
   case JUMPS: {
-    const PetscReal a = PetscPowReal(g->ratio, Random(x + g->n * y)),
-                    b = PetscPowReal(g->ratio, Random(x + dx + g->n * (y + dy)));
+    const PetscReal a = PetscPowReal(g->ratio, MakeRandom(x + g->n * y)),
+                    b = PetscPowReal(g->ratio, MakeRandom(x + dx + g->n * (y + dy)));
 
     return 2 * a * b / (a + b);
   }
@@ -74,7 +74,7 @@ static PetscErrorCode GridMat(const Grid *g, PetscBool random, Mat *A)
   PetscCall(PetscMalloc1(N, &row));
   for (PetscInt i = 0; i < N; i++) row[i] = i;
   for (PetscInt i = N - 1; random && i > 0; i--) {
-    const PetscInt j = PetscMin(i, (PetscInt)(Random(i) * (i + 1))), swap = row[i];
+    const PetscInt j = PetscMin(i, (PetscInt)(MakeRandom(i) * (i + 1))), swap = row[i];
 
     row[i] = row[j];
     row[j] = swap;
@@ -136,7 +136,7 @@ static PetscErrorCode Iterations(Mat A, PetscBool symmetric, const char options[
 }
 
 /* Least times of the ordering, of a setup from scratch, of a refill, of an application and of a product */
-static PetscErrorCode Times(Mat A, PetscInt repeats, PetscLogDouble t[5])
+static PetscErrorCode MeasureTimes(Mat A, PetscInt repeats, PetscLogDouble t[5])
 {
   Vec            x, y;
   PC             pc;
@@ -174,7 +174,7 @@ static PetscErrorCode Times(Mat A, PetscInt repeats, PetscLogDouble t[5])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Row(const Grid *g, const char *const thresholds[4], PetscBool times, PetscInt repeats)
+static PetscErrorCode PrintRow(const Grid *g, const char *const thresholds[4], PetscBool times, PetscInt repeats)
 {
   const PetscBool symmetric = (PetscBool)(g->problem != WIND);
   const char     *others[]  = {"-m_pc_type jacobi", symmetric ? "-m_pc_type icc" : "-m_pc_type ilu",
@@ -202,7 +202,7 @@ static PetscErrorCode Row(const Grid *g, const char *const thresholds[4], PetscB
     PetscCall(Iterations(A, symmetric, options, &its));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, " %7" PetscInt_FMT, its));
   }
-  PetscCall(Times(A, repeats, t));
+  PetscCall(MeasureTimes(A, repeats, t));
   PetscCall(
     PetscPrintf(PETSC_COMM_SELF, " %8.1f %8.1f %8.1f %8.1f\n", t[0] / t[2], t[1] / t[2], t[3] / t[4], t[0] / t[4]));
   PetscCall(MatDestroy(&A));
@@ -234,7 +234,7 @@ int main(int argc, char **argv)
                         g.n, g.n, (double)g.ratio, thresholds[0], thresholds[1], thresholds[2], thresholds[3]));
   for (int p = 0; p < NPROBLEMS; p++) {
     g.problem = (Problem)p;
-    PetscCall(Row(&g, thresholds, times, repeats));
+    PetscCall(PrintRow(&g, thresholds, times, repeats));
   }
   PetscCall(PetscFinalize());
   return 0;

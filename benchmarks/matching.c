@@ -130,7 +130,7 @@ static double Entry(const SpikeCSR *A, PetscInt i, PetscInt j)
 }
 
 /* Processor time of this process: others may run beside it */
-static PetscErrorCode Now(double *t)
+static PetscErrorCode TimeNow(double *t)
 {
   struct timespec now;
 
@@ -151,9 +151,9 @@ static PetscErrorCode Time(const char name[], PetscInt n, const SpikeCSR *A, Pet
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc3(n, &col, n, &r, n, &c));
   for (PetscInt k = 0; k < repeat; k++) {
-    PetscCall(Now(&t0));
+    PetscCall(TimeNow(&t0));
     PetscCall(SpikeMatching(n, A, col, r, c, &unmatched, first, &finite));
-    PetscCall(Now(&t1));
+    PetscCall(TimeNow(&t1));
     best = PetscMin(best, t1 - t0);
   }
   for (PetscInt i = 0; i < n; i++) {
@@ -182,16 +182,16 @@ static PetscErrorCode TimeMatrix(const char name[], Mat A, void *ctx)
 
   PetscFunctionBeginUser;
   PetscCall(MatGetSize(A, &rows, NULL));
-  PetscCall(MatSeqAIJGetCSR_Spike(A, PETSC_MEMTYPE_HOST, &csr));
+  PetscCall(SpikeMatSeqAIJGetCSR(A, PETSC_MEMTYPE_HOST, &csr));
   PetscCall(Time(name, rows, &csr, *(const PetscInt *)ctx));
-  PetscCall(MatSeqAIJRestoreCSR_Spike(A, PETSC_MEMTYPE_HOST, &csr));
+  PetscCall(SpikeMatSeqAIJRestoreCSR(A, PETSC_MEMTYPE_HOST, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
   PetscReal sizes[MAXSIZES] = {1e6, 1e7};
-  PetscInt  some[NKINDS], nsizes = MAXSIZES, nkinds = NKINDS, K = 5, repeat = 3;
+  PetscInt  some[NKINDS], nsizes = MAXSIZES, nchosen = NKINDS, K = 5, repeat = 3;
   char      dir[PETSC_MAX_PATH_LEN] = "";
   PetscBool set;
 
@@ -200,15 +200,15 @@ int main(int argc, char **argv)
   for (PetscInt k = 0; k < NKINDS; k++) some[k] = k;
   PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-entries", sizes, &nsizes, &set));
   if (!set) nsizes = 2;
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-kinds", some, &nkinds, &set));
-  if (!set) nkinds = NKINDS;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-kinds", some, &nchosen, &set));
+  if (!set) nchosen = NKINDS;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-width", &K, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
   PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "SPIKE_MATRICES", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dir", dir, sizeof(dir), NULL));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-26s %9s %9s %10s %10s %7s %8s %20s  scaled: least matched, most\n", "",
                         "rows", "entries", "", "", "bar", "without", "mean log"));
-  for (PetscInt k = 0; k < nkinds; k++) {
+  for (PetscInt k = 0; k < nchosen; k++) {
     PetscCheck(some[k] >= 0 && some[k] < NKINDS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "No kind %" PetscInt_FMT,
                some[k]);
     for (PetscInt s = 0; s < nsizes; s++) {

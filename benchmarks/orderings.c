@@ -31,7 +31,7 @@ static PetscReal Work(PetscInt kl, PetscInt ku)
 }
 
 /* Half-bandwidths of A where row i goes to place[i], NULL: stays */
-static PetscErrorCode Band(Mat A, const PetscInt *place, PetscInt k[2])
+static PetscErrorCode GetBand(Mat A, const PetscInt *place, PetscInt k[2])
 {
   PetscInt n;
 
@@ -180,7 +180,7 @@ static PetscErrorCode Deflate(PetscInt n, const PetscInt *component, PetscInt co
 }
 
 /* place[i] by the Fiedler vector of each component, by inverse iteration from the places in `first` */
-static PetscErrorCode Spectral(Mat L, const PetscInt *first, PetscInt steps, PetscInt *place, PetscReal *quotient)
+static PetscErrorCode OrderSpectral(Mat L, const PetscInt *first, PetscInt steps, PetscInt *place, PetscReal *quotient)
 {
   KSP          ksp;
   PC           pc;
@@ -263,16 +263,16 @@ static PetscErrorCode Row(const char name[], Mat A, void *ctx)
   PetscCall(MatGetSize(A, &n, NULL));
   PetscCall(PetscMalloc3(n, &lower, n, &rcm, n, &spectral));
   PetscCall(Laplacian(A, &L));
-  PetscCall(Band(A, NULL, k[0]));
+  PetscCall(GetBand(A, NULL, k[0]));
   PetscCall(Places(A, lower));
-  PetscCall(Band(A, lower, k[1]));
+  PetscCall(GetBand(A, lower, k[1]));
   PetscCall(PetscTime(&t[0]));
   PetscCall(Places(L, rcm));
   PetscCall(PetscTime(&t[1]));
-  PetscCall(Band(A, rcm, k[2]));
-  PetscCall(Spectral(L, rcm, o->steps, spectral, &quotient));
+  PetscCall(GetBand(A, rcm, k[2]));
+  PetscCall(OrderSpectral(L, rcm, o->steps, spectral, &quotient));
   PetscCall(PetscTime(&t[2]));
-  PetscCall(Band(A, spectral, k[3]));
+  PetscCall(GetBand(A, spectral, k[3]));
   for (PetscInt m = 0; m < 4; m++) {
     work[m] = Work(k[m][0], k[m][1]);
     if (work[m] < work[best]) best = m;
@@ -334,7 +334,7 @@ static PetscErrorCode FromPoints(PetscInt n, const PetscReal x[], const PetscRea
 }
 
 /* Points of a shape in the unit square, in random order: a square, a long strip, an L, a ring, a ring with arms */
-static PetscErrorCode Mesh(PetscInt rows, PetscInt shape, PetscBool grid, Mat *A)
+static PetscErrorCode MakeMesh(PetscInt rows, PetscInt shape, PetscBool grid, Mat *A)
 {
   const PetscInt lines = (PetscInt)PetscSqrtReal((PetscReal)rows * (shape == 0   ? 1
                                                                     : shape == 1 ? 16
@@ -403,7 +403,7 @@ int main(int argc, char **argv)
       Mat  A;
 
       PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", shapes[s], g ? "" : "*"));
-      PetscCall(Mesh(rows, s, (PetscBool)g, &A));
+      PetscCall(MakeMesh(rows, s, (PetscBool)g, &A));
       PetscCall(Row(name, A, &o));
       PetscCall(MatDestroy(&A));
     }

@@ -47,7 +47,7 @@ static PetscErrorCode TimeCUDSS(const Options *o, Mat A, Vec b, Vec x, Line *lin
   PetscCall(CUDSSBegin(o->cudss, A, b, x, &s, &line->first, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CUDSSTime(&s, (int)o->repeat, A, x, &line->refactor, &line->solve));
-  PetscCall(Residual(A, b, x, &line->residual));
+  PetscCall(GetResidual(A, b, x, &line->residual));
   PetscCall(CUDSSEnd(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -69,7 +69,7 @@ static PetscErrorCode TimeILU(const Options *o, Mat A, Vec b, Vec x, Line *line)
   PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, (int)PetscMin(o->repeat, 3), 1, &line->first, setup, apply));
   line->refactor = Median((int)PetscMin(o->repeat, 3), setup);
   line->solve    = Median((int)PetscMin(o->repeat, 3), apply);
-  PetscCall(Residual(A, b, x, &line->residual));
+  PetscCall(GetResidual(A, b, x, &line->residual));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -144,7 +144,7 @@ static PetscErrorCode TimeTridiagonal(const Options *o, PetscBool pivot, Mat A, 
   if (status) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: status %d\n", line->name, status));
   line->refactor = 0.0;
   line->solve    = Median((int)o->repeat, t);
-  PetscCall(Residual(A, b, x, &line->residual));
+  PetscCall(GetResidual(A, b, x, &line->residual));
   PetscCall(VecRestoreArrayWriteAndMemType(work, &wa));
   for (int k = 0; k < 3; k++) PetscCall(VecRestoreArrayReadAndMemType(diagonals[k], &da[k]));
   for (int k = 0; k < 3; k++) PetscCall(VecDestroy(&diagonals[k]));
@@ -182,7 +182,7 @@ static PetscErrorCode TimeKrylov(const Options *o, const char type[], PetscReal 
   *both = Median((int)o->repeat, t);
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(KSPGetConvergedReason(ksp, reason));
-  PetscCall(Residual(A, b, x, residual));
+  PetscCall(GetResidual(A, b, x, residual));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -220,7 +220,7 @@ static PetscErrorCode Case(const Options *o, PetscInt N, PetscInt K, PetscReal d
   lines[0].name     = "PCSPIKE";
   lines[0].refactor = Median((int)o->repeat, setup);
   lines[0].solve    = Median((int)o->repeat, apply);
-  PetscCall(Residual(A, b, x, &lines[0].residual));
+  PetscCall(GetResidual(A, b, x, &lines[0].residual));
   nlines = 1;
   if (gpu) {
     lines[nlines].name = "cuDSS";
@@ -240,7 +240,7 @@ static PetscErrorCode Case(const Options *o, PetscInt N, PetscInt K, PetscReal d
   lines[nlines].name = "LAPACK";
   PetscCall(TimeBand((int)o->repeat, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, &lines[nlines].first,
                      &lines[nlines].refactor, &lines[nlines].solve));
-  PetscCall(Residual(A, b, x, &lines[nlines].residual));
+  PetscCall(GetResidual(A, b, x, &lines[nlines].residual));
   nlines++;
   PetscCall(Open(o->mkl, &mkl));
   if (mkl && PetscDefined(USE_REAL_DOUBLE) && !PetscDefined(USE_COMPLEX)) {
@@ -249,7 +249,7 @@ static PetscErrorCode Case(const Options *o, PetscInt N, PetscInt K, PetscReal d
     lines[nlines].name = "MKL";
     PetscCall(TimeBand((int)o->repeat, K, A, b, x, gbtrf, gbtrs, &lines[nlines].first, &lines[nlines].refactor,
                        &lines[nlines].solve));
-    PetscCall(Residual(A, b, x, &lines[nlines].residual));
+    PetscCall(GetResidual(A, b, x, &lines[nlines].residual));
     nlines++;
   }
   for (int l = 1; l < nlines; l++) direct = PetscMin(direct, lines[l].residual);

@@ -7,7 +7,7 @@ static char help[] =
   "Random bands of dominance 1: N from 2000 to 1 million at K = 32, then K from 8 to 256 at N = 400000. ms, medians.\n"
   "  setup, apply   new values in the same pattern, and one right-hand side, waited for at the end: phases overlap "
   "where they can\n"
-  "  alone          the sum of the phases, each waited for before the next one begins; behind it each phase\n"
+  "  alone          the sum of the phases, each waited for before the next one begins; after it each phase\n"
   "  LAPACK         xGBTRF and xGBTRS on the host, a filled band given; OPENBLAS_NUM_THREADS counts\n"
   "  -cases <2000,32,...>     other pairs N,K\n"
   "  -lapack <1>              0: without\n"
@@ -20,12 +20,12 @@ static char help[] =
 
 /* Events of a setup, then of an apply; the reduced systems have one name for both */
 enum {
-  FILL,
-  FACTOR,
-  TIPS,
-  REDUCED,
-  SWEEP,
-  CORRECT,
+  EVENT_FILL,
+  EVENT_FACTOR,
+  EVENT_TIPS,
+  EVENT_REDUCED,
+  EVENT_SWEEP,
+  EVENT_CORRECT,
   NEVENTS
 };
 
@@ -83,16 +83,16 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat, int train, PetscB
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT
                         " | %9.4f %9.4f | %8.4f %8.4f %8.4f %8.4f | %8.4f %8.4f | %8.4f %8.4f %8.4f | %9.2f %9.2f\n",
-                        N, K, info.partitions, ms[0], alone[0], phase[0][FILL], phase[0][FACTOR], phase[0][TIPS],
-                        phase[0][REDUCED], ms[1], alone[1], phase[1][SWEEP], phase[1][REDUCED], phase[1][CORRECT],
-                        factor, solve));
+                        N, K, info.partitions, ms[0], alone[0], phase[0][EVENT_FILL], phase[0][EVENT_FACTOR],
+                        phase[0][EVENT_TIPS], phase[0][EVENT_REDUCED], ms[1], alone[1], phase[1][EVENT_SWEEP],
+                        phase[1][EVENT_REDUCED], phase[1][EVENT_CORRECT], factor, solve));
   if (csv) {
     PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv,
                            "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
                            ",%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g\n",
-                           N, K, info.partitions, ms[0], alone[0], phase[0][FILL], phase[0][FACTOR], phase[0][TIPS],
-                           phase[0][REDUCED], ms[1], alone[1], phase[1][SWEEP], phase[1][REDUCED], phase[1][CORRECT],
-                           factor, solve));
+                           N, K, info.partitions, ms[0], alone[0], phase[0][EVENT_FILL], phase[0][EVENT_FACTOR],
+                           phase[0][EVENT_TIPS], phase[0][EVENT_REDUCED], ms[1], alone[1], phase[1][EVENT_SWEEP],
+                           phase[1][EVENT_REDUCED], phase[1][EVENT_CORRECT], factor, solve));
     PetscCall(PetscFFlush(csv));
   }
   PetscCall(PCDestroy(&pc));

@@ -55,7 +55,7 @@ static PetscErrorCode BandMat(PetscInt n, PetscInt k, PetscReal d, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Backward(Mat A, Vec b, Vec x, PetscReal *eta)
+static PetscErrorCode GetBackward(Mat A, Vec b, Vec x, PetscReal *eta)
 {
   PetscReal anorm, xnorm, bnorm, rnorm;
   Vec       r;
@@ -73,7 +73,7 @@ static PetscErrorCode Backward(Mat A, Vec b, Vec x, PetscReal *eta)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Lapack(Mat A, PetscInt k, Vec b, Vec x, Result *r)
+static PetscErrorCode RunLapack(Mat A, PetscInt k, Vec b, Vec x, Result *r)
 {
   const PetscInt     ld = 3 * k + 1;
   PetscBLASInt       n, bk = (PetscBLASInt)k, bld = (PetscBLASInt)ld, one = 1, *piv;
@@ -103,7 +103,7 @@ static PetscErrorCode Lapack(Mat A, PetscInt k, Vec b, Vec x, Result *r)
   PetscCall(VecRestoreArray(x, &xa));
   PetscCall(PetscFree(ab));
   PetscCall(PetscFree(piv));
-  PetscCall(Backward(A, b, x, &r->lapack));
+  PetscCall(GetBackward(A, b, x, &r->lapack));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,7 +143,7 @@ static PetscErrorCode Time(Mat A, PetscInt parts, PetscInt repeat, PetscBool piv
     r->columns[pivoting] = PetscMin(r->columns[pivoting], t1 - t0);
   }
   PetscCall(PCApply(pc, b, x));
-  PetscCall(Backward(A, b, x, &r->eta[pivoting]));
+  PetscCall(GetBackward(A, b, x, &r->eta[pivoting]));
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
       PetscCall(BandMat(n, k[i], d, &A));
       PetscCall(MatCreateVecs(A, &x, &b));
       PetscCall(SpikeTestSetRandom(b, 7));
-      PetscCall(Lapack(A, k[i], b, x, &r));
+      PetscCall(RunLapack(A, k[i], b, x, &r));
       PetscCall(Time(A, parts[p], repeat, PETSC_FALSE, b, x, &r));
       PetscCall(Time(A, parts[p], repeat, PETSC_TRUE, b, x, &r));
       PetscCall(PetscPrintf(PETSC_COMM_SELF,

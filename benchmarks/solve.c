@@ -236,7 +236,7 @@ int main(int argc, char **argv)
   if (!set) nd = 6;
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-ksps", ksps, &nksps, &set));
   if (!set) {
-    PetscCall(KSPHasType_Spike(KSPIDR, &set));
+    PetscCall(SpikeKSPHasType(KSPIDR, &set));
     nksps = set ? 3 : 2;
     PetscCall(PetscStrallocpy(KSPGMRES, &ksps[0]));
     PetscCall(PetscStrallocpy(KSPBCGS, &ksps[1]));

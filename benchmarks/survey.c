@@ -40,7 +40,7 @@ typedef struct {
 } Survey;
 
 /* The 2-norm, also where squares, or 1 over the largest entry, are out of range, and not one that PETSc has kept */
-static PetscErrorCode Norm(Vec x, PetscReal *norm)
+static PetscErrorCode GetNorm(Vec x, PetscReal *norm)
 {
   const PetscScalar *a;
   PetscReal          max = 0.0, sum = 0.0;
@@ -92,7 +92,7 @@ static PetscErrorCode Try(Survey *s, const char name[], PetscBool generated, Mat
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(VecDuplicate(b, &r));
-  PetscCall(Norm(b, &bnorm));
+  PetscCall(GetNorm(b, &bnorm));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s %6" PetscInt_FMT, name, N));
   for (PetscInt p = 0; p < s->npcs; p++) {
     for (PetscInt k = 0; k < s->nksps; k++) {
@@ -116,7 +116,7 @@ static PetscErrorCode Try(Survey *s, const char name[], PetscBool generated, Mat
         PetscCall(KSPGetIterationNumber(ksp, &its));
         PetscCall(MatMult(A, x, r));
         PetscCall(VecAYPX(r, -1.0, b));
-        PetscCall(Norm(r, &rnorm));
+        PetscCall(GetNorm(r, &rnorm));
         relative = bnorm > 0.0 ? rnorm / bnorm : rnorm;
         if (reason == KSP_DIVERGED_PC_FAILED) outcome = REFUSED;
         else outcome = reason <= 0 ? DIVERGED : rnorm <= 100 * s->rtol * bnorm ? SOLVED : WRONG; /* NaN is wrong */
@@ -173,17 +173,17 @@ static PetscErrorCode TryMatrix(const char name[], Mat A, void *ctx)
 }
 
 typedef enum {
-  NEUMANN,      /* tridiagonal, rows sum to zero */
-  ZERODIAGONAL, /* tridiagonal with zeros on the diagonal, regular for an even number of rows */
-  SHIFT,        /* a_ij = 1 for j = i + 1, and in a corner: no entry on the diagonal */
-  SADDLE,       /* [A B; B^T 0], no entry on the diagonal of the last quarter */
-  ZEROROW,      /* dominant, but for a row of zeros */
-  ZEROMATRIX,   /* with stored zeros */
-  DIAGONAL,     /* with a zero */
-  EQUALROWS,    /* a random band, two rows of it equal */
-  RANDOM,       /* a random band without dominance */
-  ROWSCALED,    /* dominant, rows times 10^-150 to 10^150 */
-  COLUMNSCALED, /* columns */
+  KIND_NEUMANN,      /* tridiagonal, rows sum to zero */
+  KIND_ZERODIAGONAL, /* tridiagonal with zeros on the diagonal, regular for an even number of rows */
+  KIND_SHIFT,        /* a_ij = 1 for j = i + 1, and in a corner: no entry on the diagonal */
+  KIND_SADDLE,       /* [A B; B^T 0], no entry on the diagonal of the last quarter */
+  KIND_ZEROROW,      /* dominant, but for a row of zeros */
+  KIND_ZEROMATRIX,   /* with stored zeros */
+  KIND_DIAGONAL,     /* with a zero */
+  KIND_EQUALROWS,    /* a random band, two rows of it equal */
+  KIND_RANDOM,       /* a random band without dominance */
+  KIND_ROWSCALED,    /* dominant, rows times 10^-150 to 10^150 */
+  KIND_COLUMNSCALED, /* columns */
   NKINDS
 } Kind;
 static const char *const kinds[] = {"neumann",  "zero diagonal", "shift",        "saddle point",
@@ -212,29 +212,29 @@ static PetscErrorCode Generate(Kind kind, PetscInt n, PetscReal scale, PetscRand
       PetscReal v;
 
       PetscCall(PetscRandomGetValueReal(random, &v));
-      if (i == j && kind != RANDOM && kind != EQUALROWS) v = 8;
-      if (kind == DIAGONAL && j != i) continue;
-      if ((kind == ZEROROW || kind == DIAGONAL) && i == n / 3) v = 0;
-      if (kind == ZEROMATRIX) v = 0;
-      if (kind == ROWSCALED) v *= PetscPowReal(10, range * (2.0 * i / n - 1));
-      if (kind == COLUMNSCALED) v *= PetscPowReal(10, range * (2.0 * j / n - 1));
-      if (kind >= ZEROROW) PetscCall(Entry(*A, i, j, v * scale));
+      if (i == j && kind != KIND_RANDOM && kind != KIND_EQUALROWS) v = 8;
+      if (kind == KIND_DIAGONAL && j != i) continue;
+      if ((kind == KIND_ZEROROW || kind == KIND_DIAGONAL) && i == n / 3) v = 0;
+      if (kind == KIND_ZEROMATRIX) v = 0;
+      if (kind == KIND_ROWSCALED) v *= PetscPowReal(10, range * (2.0 * i / n - 1));
+      if (kind == KIND_COLUMNSCALED) v *= PetscPowReal(10, range * (2.0 * j / n - 1));
+      if (kind >= KIND_ZEROROW) PetscCall(Entry(*A, i, j, v * scale));
     }
     switch (kind) {
-    case NEUMANN:
+    case KIND_NEUMANN:
       PetscCall(Entry(*A, i, i, (i == 0 || i == n - 1 ? 1 : 2) * scale));
       PetscCall(Entry(*A, i, i - 1, -scale));
       PetscCall(Entry(*A, i, i + 1, -scale));
       break;
-    case ZERODIAGONAL:
+    case KIND_ZERODIAGONAL:
       PetscCall(Entry(*A, i, i, 0));
       PetscCall(Entry(*A, i, i - 1, scale));
       PetscCall(Entry(*A, i, i + 1, -2 * scale));
       break;
-    case SHIFT:
+    case KIND_SHIFT:
       PetscCall(Entry(*A, i, (i + 1) % n, scale));
       break;
-    case SADDLE:
+    case KIND_SADDLE:
       for (PetscInt d = -1; d <= 1 && i < m; d++)
         if (i + d < m) PetscCall(Entry(*A, i, i + d, (d ? -1 : 2.5) * scale));
       if (i >= m) {
@@ -250,7 +250,7 @@ static PetscErrorCode Generate(Kind kind, PetscInt n, PetscReal scale, PetscRand
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  if (kind == EQUALROWS) { /* row 41 becomes that of 40, within the band */
+  if (kind == KIND_EQUALROWS) { /* row 41 becomes that of 40, within the band */
     for (PetscInt j = 37; j <= 44 && n > 45; j++) {
       const PetscInt row = 40;
       PetscScalar    v   = 0.0;
@@ -268,7 +268,7 @@ static PetscErrorCode Generate(Kind kind, PetscInt n, PetscReal scale, PetscRand
 }
 
 /* Each kind in five scales, with a right-hand side that is in its range and with one that need not be */
-static PetscErrorCode Generated(Survey *s, PetscRandom random)
+static PetscErrorCode RunGenerated(Survey *s, PetscRandom random)
 {
   const PetscReal large       = PetscDefined(USE_REAL_SINGLE) ? 30 : 300,
                   exponents[] = {0, -large, -large / 2, large / 2, large};
@@ -281,7 +281,7 @@ static PetscErrorCode Generated(Survey *s, PetscRandom random)
       Vec             b;
       char            name[64];
 
-      if (kind >= ROWSCALED && e) break;
+      if (kind >= KIND_ROWSCALED && e) break;
       PetscCall(Generate((Kind)kind, s->rows, scale, random, &A));
       PetscCall(PetscSNPrintf(name, sizeof(name), "%s 1e%d", kinds[kind], (int)exponents[e]));
       PetscCall(Rhs(A, random, &b));
@@ -298,9 +298,9 @@ static PetscErrorCode Generated(Survey *s, PetscRandom random)
 }
 
 typedef enum {
-  PERMUTED, /* a dominant band, rows and columns in random orders of their own */
-  BORDERED, /* a dominant band with four full rows and columns */
-  CIRCUIT,  /* [G B; B^T 0]: conductances of 1e-6 to 1 in a chain, a supply net, and voltage sources */
+  KIND_PERMUTED, /* a dominant band, rows and columns in random orders of their own */
+  KIND_BORDERED, /* a dominant band with four full rows and columns */
+  KIND_CIRCUIT,  /* [G B; B^T 0]: conductances of 1e-6 to 1 in a chain, a supply net, and voltage sources */
   NRANDOM
 } RandomKind;
 static const char *const randomkinds[] = {"permuted band", "bordered", "circuit"};
@@ -367,16 +367,16 @@ static PetscErrorCode GenerateRandom(RandomKind kind, PetscInt n, PetscRandom ra
   PetscCall(PetscMalloc2(n, &row, n, &col));
   PetscCall(Shuffle(random, n, row));
   PetscCall(Shuffle(random, n, col));
-  for (PetscInt i = 0; i < n && kind != CIRCUIT; i++)
+  for (PetscInt i = 0; i < n && kind != KIND_CIRCUIT; i++)
     for (PetscInt j = 0; j < n; j++) {
-      const PetscBool full = (PetscBool)(kind == BORDERED && (i % (n / 4 + 1) == 2 || j % (n / 4 + 1) == 2));
+      const PetscBool full = (PetscBool)(kind == KIND_BORDERED && (i % (n / 4 + 1) == 2 || j % (n / 4 + 1) == 2));
 
       if (PetscAbsInt(i - j) > 3 && !full) continue;
       PetscCall(PetscRandomGetValueReal(random, &v));
       v = i == j ? 8 : PetscAbsInt(i - j) > 3 ? v - 0.5 : 2 * v - 1;
-      PetscCall(MatSetValue(*A, kind == PERMUTED ? row[i] : i, kind == PERMUTED ? col[j] : j, v, ADD_VALUES));
+      PetscCall(MatSetValue(*A, kind == KIND_PERMUTED ? row[i] : i, kind == KIND_PERMUTED ? col[j] : j, v, ADD_VALUES));
     }
-  if (kind == CIRCUIT) PetscCall(GenerateCircuit(n, random, *A));
+  if (kind == KIND_CIRCUIT) PetscCall(GenerateCircuit(n, random, *A));
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(PetscFree2(row, col));
@@ -424,8 +424,8 @@ static PetscErrorCode Total(const Survey *s, PetscBool generated)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Types(const char option[], const char *const builtin[], PetscInt nbuiltin, char *types[],
-                            PetscInt *n)
+static PetscErrorCode RunTypes(const char option[], const char *const builtin[], PetscInt nbuiltin, char *types[],
+                               PetscInt *n)
 {
   PetscBool set;
 
@@ -458,8 +458,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetenv(PETSC_COMM_WORLD, "SPIKE_MATRICES", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dir", dir, sizeof(dir), NULL));
   PetscCall(PetscTestDirectory(dir, 'r', &exists));
-  PetscCall(Types("-ksps", ksps, PETSC_STATIC_ARRAY_LENGTH(ksps), s.ksps, &s.nksps));
-  PetscCall(Types("-pcs", pcs, PETSC_STATIC_ARRAY_LENGTH(pcs), s.pcs, &s.npcs));
+  PetscCall(RunTypes("-ksps", ksps, PETSC_STATIC_ARRAY_LENGTH(ksps), s.ksps, &s.nksps));
+  PetscCall(RunTypes("-pcs", pcs, PETSC_STATIC_ARRAY_LENGTH(pcs), s.pcs, &s.npcs));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-rtol", &s.rtol, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_it", &s.maxit, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-rows", &s.rows, NULL));
@@ -485,7 +485,7 @@ int main(int argc, char **argv)
   files.random = random;
   if (exists) PetscCall(ForEachMatrix(dir, 32, TryMatrix, &files));
   else PetscCall(PetscPrintf(PETSC_COMM_SELF, "No folder of matrices \"%s\": set SPIKE_MATRICES or -dir\n", dir));
-  if (generated) PetscCall(Generated(&s, random));
+  if (generated) PetscCall(RunGenerated(&s, random));
   if (generated) PetscCall(GeneratedRandom(&s, random));
   if (exists) PetscCall(Total(&s, PETSC_FALSE));
   if (generated) PetscCall(Total(&s, PETSC_TRUE));

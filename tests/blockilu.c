@@ -4,7 +4,7 @@ static char help[] = "PCBLOCKILU: its operator against dense references, iterati
 
 #include "blockilucase.h"
 
-static PetscReal Tol(void)
+static PetscReal GetTol(void)
 {
   return PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-11;
 }
@@ -14,7 +14,7 @@ static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt
                                    PetscSpikePrecision precision)
 {
   const PetscInt  n   = c->nb * c->bs;
-  const PetscReal tol = precision == PETSC_SPIKE_PRECISION_DOUBLE ? Tol() : 1e-4;
+  const PetscReal tol = precision == PETSC_SPIKE_PRECISION_DOUBLE ? GetTol() : 1e-4;
   Mat             A;
   PC              pc;
   PCBlockILUInfo  info;
@@ -147,12 +147,12 @@ static PetscErrorCode TestOrderings(void)
         if (complete) {
           PetscCall(SpikeTestOperator(pc, PETSC_FALSE, m));
           SpikeTestDifference(n, 0, n, 0, n, m, natural, PETSC_FALSE, &d, &norm);
-          PetscCall(SpikeTestSmall(d, Tol() * norm, "distance from the natural ordering", orderings[o]));
+          PetscCall(SpikeTestSmall(d, GetTol() * norm, "distance from the natural ordering", orderings[o]));
           PetscCall(SpikeTestOperator(pc, PETSC_TRUE, m));
           SpikeTestDifference(n, 0, n, 0, n, m, natural, PETSC_TRUE, &d, &norm);
-          PetscCall(SpikeTestSmall(d, Tol() * norm, "distance from the natural ordering, transposed", orderings[o]));
+          PetscCall(SpikeTestSmall(d, GetTol() * norm, "distance from the natural ordering, transposed", orderings[o]));
         }
-        PetscCall(SpikeTestAdjoint(pc, Tol(), orderings[o]));
+        PetscCall(SpikeTestAdjoint(pc, GetTol(), orderings[o]));
         PetscCall(PCBlockILUGetInfo(pc, &info));
         if (o == 3)
           PetscCall(

@@ -22,7 +22,7 @@ typedef struct {
   PetscInt shuffled, seed;
 } Case;
 
-static inline PetscInt Border(const Case *c, PetscInt k) /* row k of the border */
+static inline PetscInt GetBorder(const Case *c, PetscInt k) /* row k of the border */
 {
   return (PetscInt)((PetscInt64)(2 * k + 1) * c->n / (2 * c->m));
 }
@@ -38,7 +38,7 @@ static inline void Dense(const Case *c, PetscReal scale, PetscScalar a[])
   for (PetscInt i = 0; i < n; i++)
     for (PetscInt j = 0; j < n; j++) AT(i, j) = scale * SpikeTestBandEntry(&band, i, j);
   for (PetscInt k = 0; k < c->m && c->kind != PERIODIC; k++) {
-    const PetscInt r = Border(c, k);
+    const PetscInt r = GetBorder(c, k);
 
     for (PetscInt j = 0; j < n; j++) {
       if (c->kind == FAR && (j - r) % (n / 3)) continue;

@@ -11,8 +11,8 @@ static struct {
   char           text[2048];
 } caught;
 
-static inline PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n,
-                                   PetscErrorType p, const char *mess, void *ctx)
+static inline PetscErrorCode CatchAt(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n,
+                                     PetscErrorType p, const char *mess, void *ctx)
 {
   (void)comm;
   (void)line;

@@ -4,7 +4,7 @@
 
 #include "spiketest.h"
 
-#define EPS PETSC_MACHINE_EPSILON
+#define MACHEPS PETSC_MACHINE_EPSILON
 
 typedef struct {
   PetscInt     n, K, kind;
@@ -91,7 +91,7 @@ static inline PetscErrorCode Create(Mat A, PCSpikeFactorType factor, PCSpikeType
 }
 
 /* Max norm of y - ref over that of ref */
-static inline PetscErrorCode Distance(Vec y, Vec ref, PetscReal *distance)
+static inline PetscErrorCode GetDistance(Vec y, Vec ref, PetscReal *distance)
 {
   PetscReal norm;
   Vec       d;
@@ -146,7 +146,7 @@ static inline PetscErrorCode CheckOperator(PC pc, Mat A, const char where[])
   const PetscInt      cols = 5;
   PetscScalar         xmy, ymx, xmx;
   const PetscReal     rounding[] = {2.3e-16, 6e-8, 4e-3, 5e-4};
-  PetscReal           norms[4], distance, eps = EPS;
+  PetscReal           norms[4], distance, eps = MACHEPS;
   PetscInt            n;
   Vec                 x, y, u, v, w, column;
   Mat                 B, X;
@@ -186,8 +186,8 @@ static inline PetscErrorCode CheckOperator(PC pc, Mat A, const char where[])
   PetscCall(PCApply(pc, w, u));
   PetscCall(VecConjugate(u));
   PetscCall(PCApplyTranspose(pc, x, v));
-  PetscCall(Distance(v, u, &distance));
-  PetscCall(SpikeTestSmall(distance, PetscMax(1e5 * EPS, 10 * eps), "the transpose", where));
+  PetscCall(GetDistance(v, u, &distance));
+  PetscCall(SpikeTestSmall(distance, PetscMax(1e5 * MACHEPS, 10 * eps), "the transpose", where));
   PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, ((PetscObject)x)->type_name, n, PETSC_DECIDE, PETSC_DECIDE,
                                       cols, PETSC_DECIDE, NULL, &B));
   PetscCall(MatSetUp(B));
@@ -205,9 +205,9 @@ static inline PetscErrorCode CheckOperator(PC pc, Mat A, const char where[])
       if (trans) PetscCall(PCApplyTranspose(pc, x, u));
       else PetscCall(PCApply(pc, x, u));
       PetscCall(MatDenseGetColumnVecRead(X, c, &column));
-      PetscCall(Distance(column, u, &distance));
+      PetscCall(GetDistance(column, u, &distance));
       PetscCall(MatDenseRestoreColumnVecRead(X, c, &column));
-      PetscCall(SpikeTestSmall(distance, 1e5 * EPS, "several right-hand sides", where));
+      PetscCall(SpikeTestSmall(distance, 1e5 * MACHEPS, "several right-hand sides", where));
     }
   }
   PetscCall(MatDestroy(&B));

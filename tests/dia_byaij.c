@@ -218,9 +218,9 @@ typedef enum {
   ABC,
   AA,
   PRODUCTS
-} Product;
+} TestProduct;
 
-static PetscErrorCode Multiply(Product p, Mat A, Mat P, Mat R, MatReuse reuse, Mat *C)
+static PetscErrorCode Multiply(TestProduct p, Mat A, Mat P, Mat R, MatReuse reuse, Mat *C)
 {
   PetscFunctionBegin;
   switch (p) {
@@ -282,7 +282,7 @@ static PetscErrorCode TestProducts(void)
       for (int k = 0; k < 2; k++) {
         if (pass == 1) PetscCall(MatScale(M[k], -2.0));
         if (pass == 2) PetscCall(Fill(da[k], 7, M[k]));
-        PetscCall(Multiply((Product)product, M[k], P, R, pass ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &C[k]));
+        PetscCall(Multiply((TestProduct)product, M[k], P, R, pass ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &C[k]));
       }
       PetscCall(SameProducts(C, where));
     }
@@ -293,7 +293,7 @@ static PetscErrorCode TestProducts(void)
     PetscCall(MatAssemblyBegin(M[0], MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(M[0], MAT_FINAL_ASSEMBLY));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = Multiply((Product)product, M[0], P, R, MAT_REUSE_MATRIX, &C[0]);
+    ierr = Multiply((TestProduct)product, M[0], P, R, MAT_REUSE_MATRIX, &C[0]);
     PetscCall(PetscPopErrorHandler());
     PetscCall(
       SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_WRONG), "%s with a new pattern: error %d", where, (int)ierr));

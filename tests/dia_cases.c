@@ -96,7 +96,7 @@ static PetscErrorCode Create(Kind kind, PetscInt n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solve(Mat A, KSPType type, PetscReal tol, Vec b, Vec x, PetscInt *its, const char where[])
+static PetscErrorCode TestSolve(Mat A, KSPType type, PetscReal tol, Vec b, Vec x, PetscInt *its, const char where[])
 {
   KSP                ksp;
   Vec                r;
@@ -147,7 +147,7 @@ static PetscErrorCode TestKind(Kind kind)
 
         PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %g", kinds[kind], m ? KSPCGFUSED : KSPBCGSFUSED,
                                 forms[k], (double)tols[t]));
-        PetscCall(Solve(A[k], m ? KSPCGFUSED : KSPBCGSFUSED, tols[t], b, x, &its[k], where));
+        PetscCall(TestSolve(A[k], m ? KSPCGFUSED : KSPBCGSFUSED, tols[t], b, x, &its[k], where));
         PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its[k] - its[0]) <= 1 + its[0] / 5),
                                  "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " by stencil", where, its[k],
                                  its[0]));
@@ -180,7 +180,7 @@ static PetscErrorCode TestFile(const char folder[], const char name[], PetscBool
       for (int k = 0; k < 2; k++) {
         PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %g", name, m ? KSPCGFUSED : KSPBCGSFUSED,
                                 k ? "diagonals" : "AIJ", (double)tols[t]));
-        PetscCall(Solve(k ? D : A, m ? KSPCGFUSED : KSPBCGSFUSED, tols[t], b, x, &its[k], where));
+        PetscCall(TestSolve(k ? D : A, m ? KSPCGFUSED : KSPBCGSFUSED, tols[t], b, x, &its[k], where));
       }
     }
   PetscCall(MatDestroy(&A));
@@ -190,7 +190,7 @@ static PetscErrorCode TestFile(const char folder[], const char name[], PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode View(void)
+static PetscErrorCode TestView(void)
 {
   Mat A, B;
 
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-view", &view, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-matrices", &matrices, NULL));
-  if (view) PetscCall(View());
+  if (view) PetscCall(TestView());
   else {
     for (int kind = UNIFORM; kind <= GR3030 && !matrices; kind++) PetscCall(TestKind((Kind)kind));
     if (matrices) {

@@ -80,7 +80,7 @@ static PetscInt Converted(void)
   return info.count;
 }
 
-static PetscLogDouble Moved(void)
+static PetscLogDouble TestMoved(void)
 {
 #if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
   return petsc_ctog_sz + petsc_gtoc_sz;
@@ -160,10 +160,10 @@ static PetscErrorCode Compare(const SpikeCase *s, PC pa, PC pb, PetscInt *conver
 
   PetscFunctionBegin;
   *conversions = -Converted();
-  *moved       = -Moved();
+  *moved       = -TestMoved();
   PetscCall(PCSetUp(pa));
   *conversions += Converted();
-  *moved += Moved();
+  *moved += TestMoved();
   PetscCall(PCSetUp(pb));
   PetscCall(PCGetFailedReason(pa, &reason[0]));
   PetscCall(PCGetFailedReason(pb, &reason[1]));

@@ -11,7 +11,7 @@ static char
 
 static const char *const types[] = {PCSPIKE, PCBLOCKILU};
 
-static PetscErrorCode Boosted(PC pc, PetscInt *boosted)
+static PetscErrorCode CountBoosted(PC pc, PetscInt *boosted)
 {
   PetscBool spike;
 
@@ -131,7 +131,7 @@ static PetscErrorCode TestDefault(PCType type, PetscInt width, PetscBool stored)
     SpikeTestCheck((PetscBool)(shift == MAT_SHIFT_NONZERO), "%s: shift type %s", where, MatFactorShiftTypes[shift]));
   for (PetscInt pass = 0; pass < 2; pass++) {
     PetscCall(SpikeTestSolve(ksp, b, x, where));
-    PetscCall(Boosted(pc, &boosted));
+    PetscCall(CountBoosted(pc, &boosted));
     PetscCall(SpikeTestCheck((PetscBool)(boosted == 1), "%s: %" PetscInt_FMT " pivots boosted", where, boosted));
     PetscCall(CheckView(pc, "boosted pivots 1\n", where));
     PetscCall(CheckView(pc, "of the norm: boosted\n", where));
@@ -245,7 +245,7 @@ static PetscErrorCode TestHealthy(void)
         if (c > 7) PetscCall(PCFactorSetLevels(pc, 1));
         if (k) PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
         PetscCall(PCApply(pc, b, x[k]));
-        PetscCall(Boosted(pc, &boosted));
+        PetscCall(CountBoosted(pc, &boosted));
         PetscCall(SpikeTestCheck((PetscBool)!boosted, "%s, case %" PetscInt_FMT ": %" PetscInt_FMT " pivots boosted",
                                  type, c, boosted));
         together = (PetscBool)!pc->ops->presolve;
@@ -276,7 +276,7 @@ typedef enum {
 } Kind;
 
 /* Rows start, start + 1 are a pair, and so on; a last row alone is its own partner */
-static PetscInt Partner(PetscInt i, PetscInt start, PetscInt end)
+static PetscInt PartnerOf(PetscInt i, PetscInt start, PetscInt end)
 {
   const PetscInt partner = start + ((i - start) ^ 1);
 
@@ -306,7 +306,7 @@ static PetscErrorCode TestSparse(PCType type, Kind kind, PetscInt n)
   for (PetscInt i = start; i < end; i++) {
     if (kind == IDENTITY || (kind == HOLE && i != N / 2)) PetscCall(MatSetValue(A, i, i, 2.0 + i, INSERT_VALUES));
     if (kind == TURN || (kind == UPPER && i < N - 1)) PetscCall(MatSetValue(A, i, (i + 1) % N, 1.0, INSERT_VALUES));
-    if (kind == PAIRS) PetscCall(MatSetValue(A, i, Partner(i, start, end), 1.0, INSERT_VALUES));
+    if (kind == PAIRS) PetscCall(MatSetValue(A, i, PartnerOf(i, start, end), 1.0, INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -342,7 +342,7 @@ static PetscErrorCode TestSparse(PCType type, Kind kind, PetscInt n)
                              type, kinds[kind], mattype, n, c, (int)ierr, KSPConvergedReasons[reason]));
     if ((kind == IDENTITY || (kind == PAIRS && c >= 3)) && !ierr) {
       PetscCall(SpikeTestSolve(ksp, b, x, kinds[kind]));
-      PetscCall(Boosted(pc, &boosted));
+      PetscCall(CountBoosted(pc, &boosted));
       PetscCall(SpikeTestCheck((PetscBool)!boosted, "%s, %s as %s: %" PetscInt_FMT " pivots boosted", type, kinds[kind],
                                mattype, boosted));
     }

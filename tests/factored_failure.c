@@ -58,7 +58,7 @@ static PetscErrorCode TestOrdering(void)
     PetscCall(PCFactorSetMatOrderingType(pc, orderings[k]));
     for (PetscInt again = 0; again < 2; again++) {
       memset(&caught, 0, sizeof(caught));
-      PetscCall(PetscPushErrorHandler(Catch, NULL));
+      PetscCall(PetscPushErrorHandler(CatchAt, NULL));
       ierr = PCSetUp(pc);
       PetscCall(PetscPopErrorHandler());
       PetscCall(PetscStrstr(caught.text, parts[k], &at));
@@ -68,7 +68,7 @@ static PetscErrorCode TestOrdering(void)
     PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
     PetscCall(PCApply(pc, b, x));
     PetscCall(PCFactorSetMatOrderingType(pc, orderings[k]));
-    PetscCall(PetscPushErrorHandler(Catch, NULL));
+    PetscCall(PetscPushErrorHandler(CatchAt, NULL));
     ierr = PCSetUp(pc);
     PetscCall(PetscPopErrorHandler());
     PetscCall(PCDestroy(&pc));

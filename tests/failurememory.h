@@ -54,7 +54,7 @@ static inline PetscErrorCode FailAllocations(const char name[], Mat A, PetscErro
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall((*setup)(pc, c));
     memset(&caught, 0, sizeof(caught));
-    PetscCall(PetscPushErrorHandler(Catch, NULL));
+    PetscCall(PetscPushErrorHandler(CatchAt, NULL));
     guard.count  = 0;
     guard.failat = k;
     ierr         = Work(pc, b, x, B, X);

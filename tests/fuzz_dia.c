@@ -92,7 +92,7 @@ static PetscErrorCode CheckRows(Mat A, const Dense *d, const char where[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void Norm(Dense *d)
+static void GetNorm(Dense *d)
 {
   d->norm = 0.0;
   for (PetscInt i = 0; i < d->m; i++) {
@@ -256,7 +256,7 @@ static PetscErrorCode Change(Mat *A, Fuzz *f, Dense *d, PetscBool layouts, char 
     PetscCall(MatConvert(*A, f->device ? "diacuda" : MATDIA, MAT_INPLACE_MATRIX, A));
   }
   PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  Norm(d);
+  GetNorm(d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,7 +282,7 @@ static PetscErrorCode One(Fuzz *f)
   PetscCall(MatSetUp(A));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(SetEntries(A, f, &d));
-  Norm(&d);
+  GetNorm(&d);
   for (PetscInt c = 0; c <= changes; c++) {
     if (c) PetscCall(Change(&A, f, &d, layouts, what, sizeof(what)));
     PetscCall(PetscSNPrintf(where, sizeof(where), "%" PetscInt_FMT " x %" PetscInt_FMT ", change %" PetscInt_FMT ", %s",

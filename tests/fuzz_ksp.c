@@ -9,18 +9,18 @@ static char help[] = "Random cases of the fused Krylov methods: matrices, precon
 #include "fuzz.h"
 
 typedef enum {
-  DOMINANT,   /* a random band, dominant by rows */
-  DEFINITE,   /* the same, Hermitian */
-  LAPLACE,    /* tridiagonal, condition n^2 */
-  NEUMANN,    /* singular, rows sum to zero */
-  RANDOM,     /* a random band */
-  INDEFINITE, /* the same, Hermitian */
-  ZEROROW,    /* dominant, but for a row of zeros */
-  SKEW,       /* [0 1; -1 0] along the diagonal */
-  SHIFT,      /* a permutation */
-  ZERO,
-  IDENTITY,
-  EQUAL, /* two equal rows */
+  KIND_DOMINANT,   /* a random band, dominant by rows */
+  KIND_DEFINITE,   /* the same, Hermitian */
+  KIND_LAPLACE,    /* tridiagonal, condition n^2 */
+  KIND_NEUMANN,    /* singular, rows sum to zero */
+  KIND_RANDOM,     /* a random band */
+  KIND_INDEFINITE, /* the same, Hermitian */
+  KIND_ZEROROW,    /* dominant, but for a row of zeros */
+  KIND_SKEW,       /* [0 1; -1 0] along the diagonal */
+  KIND_SHIFT,      /* a permutation */
+  KIND_ZERO,
+  KIND_IDENTITY,
+  KIND_EQUAL, /* two equal rows */
   NKINDS
 } Kind;
 static const char *const kinds[] = {"dominant", "definite", "laplace", "neumann", "random",   "indefinite",
@@ -40,31 +40,31 @@ static PetscScalar Entry(const Problem *p, PetscInt i, PetscInt j)
   const PetscInt n = p->n, d = PetscAbsInt(i - j);
 
   switch (p->kind) {
-  case LAPLACE:
+  case KIND_LAPLACE:
     return d ? (d == 1 ? -1.0 : 0.0) : 2.0;
-  case NEUMANN:
+  case KIND_NEUMANN:
     return d ? (d == 1 ? -1.0 : 0.0) : (PetscReal)((i > 0) + (i < n - 1));
-  case SKEW:
+  case KIND_SKEW:
     return d == 1 && i / 2 == j / 2 ? (i < j ? 1.0 : -1.0) : 0.0;
-  case SHIFT:
+  case KIND_SHIFT:
     return j == (i + 1) % n ? 1.0 : 0.0;
-  case ZERO:
+  case KIND_ZERO:
     return 0.0;
-  case IDENTITY:
+  case KIND_IDENTITY:
     return d ? 0.0 : 3.0;
-  case ZEROROW:
+  case KIND_ZEROROW:
     if (i == n / 3) return 0.0;
     break;
-  case EQUAL:
+  case KIND_EQUAL:
     if (i == n / 2) i = i ? i - 1 : 0;
     break;
   default:
     break;
   }
   if (d > p->kl) return 0.0;
-  if (i == j && p->kind != RANDOM && p->kind != INDEFINITE && p->kind != EQUAL)
+  if (i == j && p->kind != KIND_RANDOM && p->kind != KIND_INDEFINITE && p->kind != KIND_EQUAL)
     return (PetscDefined(USE_COMPLEX) ? 3.2 : 2.2) * PetscMax(1, p->kl);
-  if (p->kind != DEFINITE && p->kind != INDEFINITE) return SpikeTestScalar(p->seed, i, j);
+  if (p->kind != KIND_DEFINITE && p->kind != KIND_INDEFINITE) return SpikeTestScalar(p->seed, i, j);
   if (i == j) return SpikeTestUniform(p->seed, i, i);
   return i < j ? SpikeTestScalar(p->seed, i, j) : PetscConj(SpikeTestScalar(p->seed, j, i));
 }
@@ -78,12 +78,12 @@ static PetscErrorCode SetEntries(Problem *p)
   PetscFunctionBegin;
   for (PetscInt j = 0; j < n; j++)
     for (PetscInt i = 0; i < n; i++) p->a[i + j * n] = Entry(p, i, j);
-  p->hermitian = (PetscBool)(p->kind == DEFINITE || p->kind == LAPLACE || p->kind == NEUMANN || p->kind == INDEFINITE ||
-                             p->kind == ZERO || p->kind == IDENTITY);
-  p->definite  = (PetscBool)(p->kind == DEFINITE || p->kind == LAPLACE || p->kind == IDENTITY);
-  p->easy      = (PetscBool)(p->kind == DOMINANT || p->definite);
+  p->hermitian = (PetscBool)(p->kind == KIND_DEFINITE || p->kind == KIND_LAPLACE || p->kind == KIND_NEUMANN ||
+                             p->kind == KIND_INDEFINITE || p->kind == KIND_ZERO || p->kind == KIND_IDENTITY);
+  p->definite  = (PetscBool)(p->kind == KIND_DEFINITE || p->kind == KIND_LAPLACE || p->kind == KIND_IDENTITY);
+  p->easy      = (PetscBool)(p->kind == KIND_DOMINANT || p->definite);
   p->ninv      = 0.0;
-  if (p->definite || p->kind == DOMINANT || p->kind == RANDOM || p->kind == INDEFINITE) {
+  if (p->definite || p->kind == KIND_DOMINANT || p->kind == KIND_RANDOM || p->kind == KIND_INDEFINITE) {
     PetscCall(SpikeTestInvert(n, p->a, n, p->inv, n));
     for (PetscInt k = 0; k < n * n; k++) {
       norm += PetscSqr(PetscAbsScalar(p->inv[k]));
@@ -136,7 +136,7 @@ static PetscErrorCode MakeProblem(Fuzz *f, Problem *p, Mat *A)
   PetscCall(MatSetUp(*A));
   if (strcmp(type, MATDENSE)) PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(SetMat(p, *A));
-  p->nullspace = (PetscBool)(p->kind == NEUMANN && p->n && FuzzChance(f, 50));
+  p->nullspace = (PetscBool)(p->kind == KIND_NEUMANN && p->n && FuzzChance(f, 50));
   if (p->nullspace) {
     MatNullSpace nullspace;
 
@@ -193,7 +193,7 @@ static PetscErrorCode ChoosePC(Fuzz *f, const Problem *p, Mat A, Solver *s, char
   s->sor   = (PetscBool)(k == 3);
   if (k == 4) { /* ranks with fewer rows than a half-bandwidth are refused */
     PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
-    s->plain = (PetscBool)(p->kind == DOMINANT || p->definite);
+    s->plain = (PetscBool)(p->kind == KIND_DOMINANT || p->definite);
   }
   if (k == 3) PetscCall(PCSORSetSymmetric(pc, SOR_LOCAL_SYMMETRIC_SWEEP));
   if (k == 7) {
@@ -282,7 +282,7 @@ static PetscErrorCode MakeSolver(Fuzz *f, const Problem *p, Mat A, Solver *s)
 }
 
 /* The 2-norm, without squares that leave the range */
-static PetscReal Norm(PetscInt n, const PetscScalar v[])
+static PetscReal GetNorm(PetscInt n, const PetscScalar v[])
 {
   PetscReal most = 0.0, sum = 0.0;
 
@@ -342,22 +342,22 @@ static PetscErrorCode CheckSolve(const Problem *p, const Solver *s, const Outcom
                           KSPConvergedReasons[reason]));
   PetscCall(FuzzSmall(reason == KSP_CONVERGED_ITERATING ? 1.0 : 0.0, 0.0, "no reason", where));
   PetscCall(FuzzSmall((PetscReal)its, (PetscReal)s->maxit, "iterations", where));
-  nb        = Norm(n, o->b);
+  nb        = GetNorm(n, o->b);
   reference = nb;
   if (o->guess && (nb == 0.0 || s->infinity)) {
     rounding  = Residual(p, o->trans, o->b, o->x0, o->r);
-    reference = PetscMax(nb, Norm(n, o->r)) + rounding;
+    reference = PetscMax(nb, GetNorm(n, o->r)) + rounding;
   }
   must = (PetscBool)(p->easy && s->plain && !p->scale && s->maxit == 1000 && s->norm != KSP_NORM_NONE && s->check &&
                      (strcmp(s->type, KSPCGFUSED) || p->definite) && !s->infinity && !s->replaced);
   /* nothing is promised that rounding does not allow: of a guess, and of a method that is not backward stable */
   if (must && s->rtol < (PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-8)) must = PETSC_FALSE;
   if (must && o->guess && !(nb > 0.01)) must = PETSC_FALSE; /* a residual far above b is called divergence */
-  if (must && p->kind != DOMINANT && p->kind != DEFINITE && p->kind != IDENTITY) must = PETSC_FALSE;
+  if (must && p->kind != KIND_DOMINANT && p->kind != KIND_DEFINITE && p->kind != KIND_IDENTITY) must = PETSC_FALSE;
   if (must) PetscCall(FuzzSmall(reason > 0 ? 0.0 : 1.0, 0.0, KSPConvergedReasons[reason], where));
   if (reason <= 0 || s->norm == KSP_NORM_NONE || !s->check) PetscFunctionReturn(PETSC_SUCCESS);
   rounding = Residual(p, o->trans, o->b, o->x, o->r);
-  nr       = Norm(n, o->r);
+  nr       = GetNorm(n, o->r);
   bound    = (s->infinity ? 100 * PetscSqrtReal((PetscReal)n) : 100) * s->rtol * reference + rounding;
   /* a guess whose residual is nothing but rounding of huge numbers */
   if (o->guess && nb == 0.0) bound += Residual(p, o->trans, o->b, o->x0, o->r);
@@ -367,7 +367,7 @@ static PetscErrorCode CheckSolve(const Problem *p, const Solver *s, const Outcom
       o->r[i] = -o->x[i];
       for (PetscInt j = 0; j < n; j++) o->r[i] += (o->trans ? p->inv[j + i * n] : p->inv[i + j * n]) * o->b[j];
     }
-    PetscCall(FuzzSmall(Norm(n, o->r), 10 * p->ninv * (bound + rounding), "distance from LAPACK's solution", where));
+    PetscCall(FuzzSmall(GetNorm(n, o->r), 10 * p->ninv * (bound + rounding), "distance from LAPACK's solution", where));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

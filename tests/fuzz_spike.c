@@ -68,7 +68,7 @@ static PetscErrorCode Set(const Band *b, Mat A)
 }
 
 /* The unit of rounding of factors, and what it costs: those of 16 bits are computed in single precision */
-static PetscReal Loss(PC pc, const Band *b)
+static PetscReal GetLoss(PC pc, const Band *b)
 {
   const PetscReal     unit[] = {PETSC_MACHINE_EPSILON / 2, PETSC_MACHINE_EPSILON / 2, 1.0 / 512, 1.0 / 2048};
   PetscSpikePrecision precision;
@@ -160,7 +160,7 @@ static PetscErrorCode Check(Fuzz *f, PC pc, Mat A, const Band *b, PetscScalar *a
   PetscReal      window;
   const PetscInt columns = FuzzInt(f, 1, 9);
   /* what rounding may lose of a solution: a bound of the condition number */
-  const PetscReal lost = b->slow ? 2 * SLOW_DOMINANCE / (SLOW_DOMINANCE - 1.0) : 1.0, loss = Loss(pc, b);
+  const PetscReal lost = b->slow ? 2 * SLOW_DOMINANCE / (SLOW_DOMINANCE - 1.0) : 1.0, loss = GetLoss(pc, b);
 
   PetscFunctionBegin;
   PetscCall(PCSetUp(pc));

@@ -50,7 +50,7 @@ static PetscErrorCode TestChange(PetscBool cg, PCType pctype, PCSide side, Petsc
   char             where[128];
 
   PetscFunctionBegin;
-#define Where(what) \
+#define WriteWhere(what) \
   PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, form %" PetscInt_FMT ": %s", cg ? "cg" : "bcgs", pctype, \
                           PCSides[side], form, what))
   PetscCall(MakeMatrix(cg, 140, &A));
@@ -59,25 +59,25 @@ static PetscErrorCode TestChange(PetscBool cg, PCType pctype, PCSide side, Petsc
   PetscCall(KSPTestCreate(cg ? KSPCGFUSED : KSPBCGSFUSED, pctype, A, &ksp));
   PetscCall(KSPSetPCSide(ksp, side));
   PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
-  Where("first");
+  WriteWhere("first");
   PetscCall(SolveByCopy(ksp, b, x, where));
-  Where("new right-hand side");
+  WriteWhere("new right-hand side");
   PetscCall(SpikeTestSetRandom(b, 32));
   PetscCall(SolveByCopy(ksp, b, x, where));
-  Where("MatScale");
+  WriteWhere("MatScale");
   PetscCall(MatScale(A, -3.0));
   PetscCall(SolveByCopy(ksp, b, x, where));
   PetscCall(MatScale(A, -1.0));
-  Where("MatShift, preconditioner kept");
+  WriteWhere("MatShift, preconditioner kept");
   PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
   PetscCall(MatShift(A, 0.5));
   PetscCall(SolveByCopy(ksp, b, x, where));
   PetscCall(KSPSetReusePreconditioner(ksp, PETSC_FALSE));
-  Where("MatZeroRowsColumns");
+  WriteWhere("MatZeroRowsColumns");
   PetscCall(MatGetOwnershipRange(A, &start, &end));
   PetscCall(MatZeroRowsColumns(A, start == 0 && end > 5 ? 2 : 0, rows, 2.0, NULL, NULL));
   PetscCall(SolveByCopy(ksp, b, x, where));
-  Where("another pattern");
+  WriteWhere("another pattern");
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatSetValue(A, start, start + 9, 0.02, INSERT_VALUES));
   PetscCall(MatSetValue(A, start + 9, start, 0.02, INSERT_VALUES));
@@ -86,33 +86,33 @@ static PetscErrorCode TestChange(PetscBool cg, PCType pctype, PCSide side, Petsc
   PetscCall(KSPFusedSetCheckTrueResidual(ksp, PETSC_FALSE)); /* it would repair what an old copy does */
   PetscCall(SolveByCopy(ksp, b, x, where));
   PetscCall(KSPFusedSetCheckTrueResidual(ksp, PETSC_TRUE));
-  Where("another product");
+  WriteWhere("another product");
   PetscCall(KSPFusedGetSpMVType(ksp, &product));
   PetscCall(KSPFusedSetSpMVType(ksp, product == KSP_FUSED_SPMV_PETSC ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_PETSC));
   PetscCall(SolveByCopy(ksp, b, x, where));
   PetscCall(KSPFusedSetSpMVType(ksp, product));
   PetscCall(SolveByCopy(ksp, b, x, where));
-  Where("other vectors");
+  WriteWhere("other vectors");
   PetscCall(VecDuplicate(x, &x2));
   PetscCall(VecDuplicate(b, &b2));
   PetscCall(SpikeTestSetRandom(b2, 33));
   PetscCall(SolveByCopy(ksp, b2, x2, where));
   PetscCall(VecDestroy(&x2));
   PetscCall(VecDestroy(&b2));
-  Where("KSPReset and another size");
+  WriteWhere("KSPReset and another size");
   PetscCall(MakeMatrix(cg, 91, &A2));
   PetscCall(MatCreateVecs(A2, &x2, &b2));
   PetscCall(SpikeTestSetRandom(b2, 34));
   PetscCall(KSPReset(ksp));
   PetscCall(KSPSetOperators(ksp, A2, A2));
   PetscCall(SolveByCopy(ksp, b2, x2, where));
-  Where("back, and another type between");
+  WriteWhere("back, and another type between");
   PetscCall(KSPReset(ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPSetType(ksp, cg ? KSPCGFUSED : KSPBCGSFUSED));
   PetscCall(SolveByCopy(ksp, b, x, where));
-#undef Where
+#undef WriteWhere
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

@@ -30,7 +30,7 @@ static PetscReal Power(PetscInt e)
 }
 
 /* ||b - A x|| / ||b||, b is about 2^e */
-static PetscErrorCode Residual(Mat A, Vec b, Vec x, PetscInt e, PetscReal *residual)
+static PetscErrorCode GetResidual(Mat A, Vec b, Vec x, PetscInt e, PetscReal *residual)
 {
   Vec       r, c;
   PetscReal norm;
@@ -104,7 +104,7 @@ static PetscErrorCode Monitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscCtx ct
   PetscCall(
     SpikeTestCheck((PetscBool)(norm == rnorm), "a monitor sees %g and is told %g", (double)norm, (double)rnorm));
   PetscCall(KSPBuildSolution(ksp, NULL, &v));
-  PetscCall(Residual(w->A, w->b, v, w->e, &residual));
+  PetscCall(GetResidual(w->A, w->b, v, w->e, &residual));
   if (!w->calls++) w->largest = 0.0;
   if (w->unpreconditioned) {
     Vec c;
@@ -194,7 +194,7 @@ static PetscErrorCode TestScaled(const Method *method, PCType pctype, PetscInt e
       PetscCall(VecConjugate(x)); /* A^T = conj(A): A conj(x) = conj(b) */
       PetscCall(VecConjugate(b));
     }
-    PetscCall(Residual(A, b, x, e, &residual));
+    PetscCall(GetResidual(A, b, x, e, &residual));
     PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: %s", where, KSPConvergedReasons[reason]));
     PetscCall(SpikeTestSmall(residual, 1000 * KSPTEST_RTOL, "true residual", where));
     PetscCall(SpikeTestSmall(watch.largest, tol, "difference of the norm of a monitor from its residual", where));
@@ -249,14 +249,14 @@ static PetscErrorCode TestTolerances(const Method *method, PetscInt e)
   PetscCall(KSPSetConvergenceTest(ksp, UserTest, &watch, NULL));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(Residual(A, b, x, e, &residual));
+  PetscCall(GetResidual(A, b, x, e, &residual));
   PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_HAPPY_BREAKDOWN && residual < 10 * KSPTEST_RTOL),
                            "test of the user, %s: %s with %g", where, KSPConvergedReasons[reason], (double)residual));
   PetscCall(KSPSetConvergenceTest(ksp, KSPFusedConvergedInfinity, NULL, NULL));
   PetscCall(KSPSetTolerances(ksp, KSPTEST_RTOL, 0.0, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(Residual(A, b, x, e, &residual));
+  PetscCall(GetResidual(A, b, x, e, &residual));
   PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && residual < 100 * KSPTEST_RTOL), "infinity norm, %s: %s with %g",
                            where, KSPConvergedReasons[reason], (double)residual));
   PetscCall(KSPDestroy(&ksp));
@@ -362,7 +362,7 @@ static PetscErrorCode TestColumns(const Method *method, KSPFusedMatSolveType typ
     PetscCall(VecCopy(v, x));
     PetscCall(MatDenseRestoreColumnVecRead(X, j, &v));
     if (j == 1) PetscCall(VecNorm(x, NORM_INFINITY, &residual));
-    else PetscCall(Residual(A, b, x, ea ? ea : e[j], &residual));
+    else PetscCall(GetResidual(A, b, x, ea ? ea : e[j], &residual));
     PetscCall(SpikeTestCheck((PetscBool)(reasons[j] > 0 && residual <= 1000 * KSPTEST_RTOL),
                              "%s: column %" PetscInt_FMT ": %s, %g", where, j, KSPConvergedReasons[reasons[j]],
                              (double)residual));

@@ -312,7 +312,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
-  PetscCall(KSPHasType_Spike(KSPIDR, &has));
+  PetscCall(SpikeKSPHasType(KSPIDR, &has));
   /* a PETSc before 3.26: failures, tolerances and singular systems are no matter of IDR */
   if (!has) theirs[1] = KSPBCGS;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(ours); k++) {

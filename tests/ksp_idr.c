@@ -380,38 +380,38 @@ static PetscErrorCode TestChange(PCType pctype)
   char     where[96];
 
   PetscFunctionBegin;
-#define Where(what) PetscCall(PetscSNPrintf(where, sizeof(where), "change, %s: %s", pctype, what))
+#define WriteWhere(what) PetscCall(PetscSNPrintf(where, sizeof(where), "change, %s: %s", pctype, what))
   PetscCall(MakeMatrix(301, PETSC_DECIDE, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 31));
   PetscCall(KSPTestCreate(KSPIDRFUSED, pctype, A, &ksp));
   PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
-  Where("first");
+  WriteWhere("first");
   PetscCall(SpikeTestSolve(ksp, b, x, where));
-  Where("MatScale");
+  WriteWhere("MatScale");
   PetscCall(MatScale(A, -3.0));
   PetscCall(SpikeTestSolve(ksp, b, x, where));
-  Where("another s");
+  WriteWhere("another s");
   PetscCall(KSPIDRSetS(ksp, 7));
   PetscCall(KSPIDRGetS(ksp, &s));
   PetscCall(SpikeTestCheck((PetscBool)(s == 7), "%s: %" PetscInt_FMT, where, s));
   PetscCall(SpikeTestSolve(ksp, b, x, where));
-  Where("smoothing");
+  WriteWhere("smoothing");
   PetscCall(KSPIDRFusedSetSmoothing(ksp, PETSC_TRUE));
   PetscCall(SpikeTestSolve(ksp, b, x, where));
-  Where("KSPReset and another size");
+  WriteWhere("KSPReset and another size");
   PetscCall(MakeMatrix(91, PETSC_DECIDE, &A2));
   PetscCall(MatCreateVecs(A2, &x2, &b2));
   PetscCall(SpikeTestSetRandom(b2, 34));
   PetscCall(KSPReset(ksp));
   PetscCall(KSPSetOperators(ksp, A2, A2));
   PetscCall(SpikeTestSolve(ksp, b2, x2, where));
-  Where("another type between");
+  WriteWhere("another type between");
   PetscCall(KSPSetType(ksp, KSPBCGSFUSED));
   PetscCall(SpikeTestSolve(ksp, b2, x2, where));
   PetscCall(KSPSetType(ksp, KSPIDRFUSED));
   PetscCall(SpikeTestSolve(ksp, b2, x2, where));
-#undef Where
+#undef WriteWhere
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

@@ -198,7 +198,7 @@ static PetscErrorCode CheckPadding(Mat X, const char where[])
     for (PetscInt i = end - start; i < ldx; i++)
       if (!PetscIsInfOrNanScalar(a[i + j * ldx])) intact = PETSC_FALSE;
   PetscCall(MatDenseRestoreArrayRead(X, &a));
-  PetscCall(SpikeTestCheck(intact, "%s: storage behind the rows was written", where));
+  PetscCall(SpikeTestCheck(intact, "%s: storage after the rows was written", where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

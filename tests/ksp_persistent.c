@@ -161,47 +161,47 @@ static PetscErrorCode TestChanges(PetscBool cg, PCType pctype, PCSide side)
   else PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
   PetscCall(
     PairCreate(A, cg, pctype, side, cg || side == PC_RIGHT ? KSP_NORM_UNPRECONDITIONED : KSP_NORM_PRECONDITIONED, &p));
-#define Where(what) \
+#define WriteWhere(what) \
   PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s: %s", cg ? "cg" : "bcgs", pctype, PCSides[side], what))
-  Where("first");
+  WriteWhere("first");
   PetscCall(PairSolve(&p, -1, KSP_CONVERGED_RTOL, where));
-  Where("MatScale");
+  WriteWhere("MatScale");
   PetscCall(MatScale(A, 3.0));
   PetscCall(PairSolve(&p, -1, KSP_CONVERGED_RTOL, where));
-  Where("MatShift");
+  WriteWhere("MatShift");
   PetscCall(MatShift(A, 0.5));
   PetscCall(PairSolve(&p, -1, KSP_CONVERGED_RTOL, where));
-  Where("MatZeroRowsColumns");
+  WriteWhere("MatZeroRowsColumns");
   PetscCall(MatZeroRowsColumns(A, 1, rows, 2.0, NULL, NULL));
   PetscCall(PairSolve(&p, -1, KSP_CONVERGED_RTOL, where));
-  Where("another right-hand side and a guess");
+  WriteWhere("another right-hand side and a guess");
   PetscCall(SpikeTestSetRandom(p.b, 52));
   for (PetscInt k = 0; k < 2; k++) {
     PetscCall(KSPSetInitialGuessNonzero(p.ksp[k], PETSC_TRUE));
     PetscCall(SpikeTestSetRandom(p.x[k], 53));
   }
   PetscCall(PairSolve(&p, -1, KSP_CONVERGED_RTOL, where));
-  Where("the guess is the solution");
+  WriteWhere("the guess is the solution");
   PetscCall(MatMult(A, p.x[0], p.b));
   PetscCall(PairSetTolerances(&p, 1e-3, 1000));
   PetscCall(PairSolve(&p, 0, KSP_CONVERGED_RTOL, where));
-  Where("zero right-hand side");
+  WriteWhere("zero right-hand side");
   PetscCall(VecSet(p.b, 0.0));
   for (PetscInt k = 0; k < 2; k++) PetscCall(KSPSetInitialGuessNonzero(p.ksp[k], PETSC_FALSE));
   PetscCall(PairSolve(&p, 0, (KSPConvergedReason)0, where));
-  Where("least number of iterations");
+  WriteWhere("least number of iterations");
   PetscCall(SpikeTestSetRandom(p.b, 54));
   for (PetscInt k = 0; k < 2; k++) PetscCall(KSPSetMinimumIterations(p.ksp[k], 9));
   PetscCall(PairSetTolerances(&p, 0.5, 1000));
   PetscCall(PairSolve(&p, 9, KSP_CONVERGED_RTOL, where));
-  Where("no norm");
+  WriteWhere("no norm");
   for (PetscInt k = 0; k < 2; k++) {
     PetscCall(KSPSetNormType(p.ksp[k], KSP_NORM_NONE));
     PetscCall(KSPSetConvergenceTest(p.ksp[k], KSPConvergedSkip, NULL, NULL));
   }
   PetscCall(PairSetTolerances(&p, 0.0, 5));
   PetscCall(PairSolve(&p, 5, KSP_CONVERGED_ITS, where));
-#undef Where
+#undef WriteWhere
   PetscCall(PairDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,7 +15,7 @@ static const KSPFusedPrecision lower[] = {KSP_FUSED_PRECISION_SINGLE, KSP_FUSED_
 static PetscBool copies = PETSC_FALSE;
 
 /* What a solve with this precision has */
-static KSPFusedPrecision Expected(KSPFusedPrecision asked)
+static KSPFusedPrecision GetExpected(KSPFusedPrecision asked)
 {
   const PetscBool digits = (PetscBool)(asked == KSP_FUSED_PRECISION_BF16 || PetscDefined(USE_REAL_DOUBLE));
 
@@ -45,7 +45,7 @@ static PetscErrorCode CheckPrecisionOr(KSP ksp, KSPFusedPrecision asked, const c
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPCGFUSED, &cg));
   given = (PetscBool)(!cg && asked == KSP_FUSED_PRECISION_BF16 && info.widened &&
                       info.precision == KSP_FUSED_PRECISION_DOUBLE);
-  PetscCall(SpikeTestCheck((PetscBool)(given || (info.precision == Expected(asked) && !info.widened)),
+  PetscCall(SpikeTestCheck((PetscBool)(given || (info.precision == GetExpected(asked) && !info.widened)),
                            "%s: products in precision %s%s", where, KSPFusedPrecisions[info.precision],
                            info.widened ? ", given up" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -130,7 +130,7 @@ static PetscErrorCode TestIterations(KSPType type, PetscBool band, PCType pctype
       PetscCall(CheckPrecisionOr(ksp, precision, where));
       PetscCall(KSPFusedGetInfo(ksp, &info));
       if (k < 0) most = its;
-      else if (Expected(precision) != KSP_FUSED_PRECISION_DOUBLE) {
+      else if (GetExpected(precision) != KSP_FUSED_PRECISION_DOUBLE) {
         PetscCall(SpikeTestCheck((PetscBool)(its <= (cg ? cgmore : more[k]) * most + 4),
                                  "%s: %" PetscInt_FMT " iterations, without %" PetscInt_FMT, where, its, most));
         PetscCall(SpikeTestCheck((PetscBool)(info.replacements > 0), "%s: no residual was replaced", where));
@@ -181,7 +181,7 @@ static PetscErrorCode TestReference(KSPType type, PetscInt n, KSPFusedPrecision 
       PetscCall(KSPTestDifference(x, y, &difference));
       PetscCall(SpikeTestSmall(difference, 2000.0 * KSPTEST_RTOL, "difference to the dense solution", where));
       /* on a device ranks without rows have no copy */
-      if (n > 1) PetscCall(CheckPrecision(ksp, Expected(precision), PETSC_FALSE, where));
+      if (n > 1) PetscCall(CheckPrecision(ksp, GetExpected(precision), PETSC_FALSE, where));
       PetscCall(KSPTestBackend(ksp, where));
       PetscCall(KSPDestroy(&ksp));
     }
@@ -285,7 +285,7 @@ static PetscErrorCode MakePairs(PetscInt n, PetscReal e, Mat *A)
 static PetscErrorCode TestGivenUp(KSPType type, KSPFusedPrecision precision)
 {
   const PetscReal e       = (PetscReal)(precision == KSP_FUSED_PRECISION_BF16 ? 0x1p-10 : 0x1p-26);
-  const PetscBool expects = (PetscBool)(Expected(precision) != KSP_FUSED_PRECISION_DOUBLE);
+  const PetscBool expects = (PetscBool)(GetExpected(precision) != KSP_FUSED_PRECISION_DOUBLE);
   Mat             A;
   Vec             x, b;
   KSP             ksp;
@@ -310,7 +310,7 @@ static PetscErrorCode TestGivenUp(KSPType type, KSPFusedPrecision precision)
   PetscCall(CheckPrecision(ksp, KSP_FUSED_PRECISION_DOUBLE, PETSC_FALSE, where));
   PetscCall(MatShift(A, 1.0)); /* eigenvalues between w e + 1 and w (2 - e) + 1 */
   PetscCall(Solve(ksp, b, x, &its, where));
-  PetscCall(CheckPrecision(ksp, Expected(precision), PETSC_FALSE, where));
+  PetscCall(CheckPrecision(ksp, GetExpected(precision), PETSC_FALSE, where));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -339,7 +339,7 @@ static PetscErrorCode TestChanges(KSPType type)
   PetscCall(Solve(ksp, b, x, &its, "other values"));
   PetscCall(KSPFusedSetPrecision(ksp, KSP_FUSED_PRECISION_SINGLE));
   PetscCall(Solve(ksp, b, x, &its, "bf16, then single precision"));
-  PetscCall(CheckPrecision(ksp, Expected(KSP_FUSED_PRECISION_SINGLE), PETSC_FALSE, "single precision"));
+  PetscCall(CheckPrecision(ksp, GetExpected(KSP_FUSED_PRECISION_SINGLE), PETSC_FALSE, "single precision"));
   PetscCall(KSPFusedSetPrecision(ksp, KSP_FUSED_PRECISION_DOUBLE));
   PetscCall(Solve(ksp, b, x, &its, "double precision again"));
   PetscCall(CheckPrecision(ksp, KSP_FUSED_PRECISION_DOUBLE, PETSC_FALSE, "double precision again"));
@@ -359,7 +359,7 @@ static PetscErrorCode TestChanges(KSPType type)
   PetscCall(MakeMatrix((PetscBool)!cg, 30, &B));
   PetscCall(KSPSetOperators(ksp, B, B));
   PetscCall(Solve(ksp, b, x, &its, "another matrix"));
-  PetscCall(CheckPrecision(ksp, Expected(KSP_FUSED_PRECISION_BF16), PETSC_FALSE, "another matrix"));
+  PetscCall(CheckPrecision(ksp, GetExpected(KSP_FUSED_PRECISION_BF16), PETSC_FALSE, "another matrix"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -433,7 +433,7 @@ static PetscErrorCode TestRefused(KSPType type)
   PetscCall(SpikeTestSmall(difference, 2000.0 * KSPTEST_RTOL, "difference to the dense solution", "two columns"));
   PetscCall(CheckPrecision(ksp, KSP_FUSED_PRECISION_DOUBLE, PETSC_FALSE, "two columns"));
   PetscCall(Solve(ksp, b, x, &its, "one column after two"));
-  PetscCall(CheckPrecision(ksp, Expected(KSP_FUSED_PRECISION_BF16), PETSC_FALSE, "one column after two"));
+  PetscCall(CheckPrecision(ksp, GetExpected(KSP_FUSED_PRECISION_BF16), PETSC_FALSE, "one column after two"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
@@ -476,7 +476,7 @@ static PetscErrorCode TestAuto(KSPType type)
     PetscCall(Solve(ksp, b, x, &its[PetscMax(0, k)], where));
     PetscCall(KSPFusedGetInfo(ksp, &info));
     if (k && !device && !PetscDefined(USE_REAL_SINGLE))
-      PetscCall(CheckPrecision(ksp, Expected(expected), PETSC_FALSE, where));
+      PetscCall(CheckPrecision(ksp, GetExpected(expected), PETSC_FALSE, where));
     if (k > 0)
       PetscCall(SpikeTestCheck((PetscBool)(its[0] == its[1] && !info.replacements),
                                "%s: %" PetscInt_FMT " and %" PetscInt_FMT " iterations, %" PetscInt_FMT
@@ -506,7 +506,7 @@ static PetscErrorCode TestSkip(KSPType type)
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 30));
   PetscCall(KSPTestEnds(ksp, b, x, KSP_CONVERGED_ITS, 30, "without a test"));
-  PetscCall(CheckPrecision(ksp, Expected(KSP_FUSED_PRECISION_BF16), PETSC_FALSE, "without a test"));
+  PetscCall(CheckPrecision(ksp, GetExpected(KSP_FUSED_PRECISION_BF16), PETSC_FALSE, "without a test"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

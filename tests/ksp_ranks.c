@@ -62,7 +62,7 @@ static PetscErrorCode CheckProduct(KSP ksp, KSPFusedSpMVType wanted, const char 
 }
 
 /* What -product says, else `otherwise` */
-static KSPFusedSpMVType Product(KSPFusedSpMVType otherwise)
+static KSPFusedSpMVType TestProduct(KSPFusedSpMVType otherwise)
 {
   PetscEnum product = (PetscEnum)otherwise;
 
@@ -77,7 +77,7 @@ static KSPFusedSpMVType Product(KSPFusedSpMVType otherwise)
 static PetscErrorCode TestBeside(KSPType type, PCType pctype, PCSide side, KSPFusedReductions reductions, Mat A,
                                  const char name[])
 {
-  const KSPFusedSpMVType product = Product(KSP_FUSED_SPMV_DIA), how[] = {product, product, KSP_FUSED_SPMV_PETSC};
+  const KSPFusedSpMVType product = TestProduct(KSP_FUSED_SPMV_DIA), how[] = {product, product, KSP_FUSED_SPMV_PETSC};
   Vec                    b, x[3];
   PetscInt               its[3];
   PetscReal              difference;
@@ -197,7 +197,7 @@ static PetscErrorCode TestScattered(void)
       PetscCall(VecDuplicate(b, &y));
       PetscCall(SpikeTestSetRandom(b, 17 + k));
       PetscCall(KSPTestCreate(methods[m], PCJACOBI, A, &ksp));
-      PetscCall(KSPFusedSetSpMVType(ksp, Product(KSP_FUSED_SPMV_DIA)));
+      PetscCall(KSPFusedSetSpMVType(ksp, TestProduct(KSP_FUSED_SPMV_DIA)));
       PetscCall(SpikeTestSolve(ksp, b, x, name));
       PetscCall(KSPTestDense(A, PETSC_FALSE, b, y));
       PetscCall(KSPTestDifference(x, y, &difference));
@@ -259,7 +259,7 @@ static PetscErrorCode Twice(Mat A, Vec x, Vec y)
 /* One solver whose matrix gets other values and columns, also past the matrix, another product, and becomes another */
 static PetscErrorCode TestChanges(KSPType type)
 {
-  const KSPFusedSpMVType product = Product(KSP_FUSED_SPMV_DIA);
+  const KSPFusedSpMVType product = TestProduct(KSP_FUSED_SPMV_DIA);
   PetscErrorCodeFn      *mult    = NULL;
   Mat                    A, B, C = NULL, part[2];
   Vec                    b, x;
@@ -344,7 +344,7 @@ static PetscErrorCode TestChanges(KSPType type)
 /* Several right-hand sides between solves of one: PETSc's products, and the copy is there again */
 static PetscErrorCode TestColumns(KSPType type)
 {
-  const KSPFusedSpMVType product = Product(KSP_FUSED_SPMV_DIA);
+  const KSPFusedSpMVType product = TestProduct(KSP_FUSED_SPMV_DIA);
   Mat                    A, B, X;
   Vec                    b, x, v;
   KSP                    ksp;

@@ -7,7 +7,7 @@ static char help[] = "Fused CG with Jacobi on matrices with a constant diagonal,
 
 #include "ksptest.h"
 
-#define LENGTH 60
+#define MAXLENGTH 60
 
 /* The 5-point operator plus 0.1 on n x n points times `scale`; with odd, one number on the diagonal is another */
 static PetscErrorCode MakeMatrix(PetscInt n, PetscReal scale, PetscBool odd, Mat *A)
@@ -39,7 +39,7 @@ static PetscErrorCode MakeMatrix(PetscInt n, PetscReal scale, PetscBool odd, Mat
 */
 static PetscErrorCode TestNorms(Mat A, Vec b, KSPNormType norm, PetscBool monitor, const char what[])
 {
-  PetscReal          h[2][LENGTH], tol = PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-8, difference = 0.0;
+  PetscReal          h[2][MAXLENGTH], tol = PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-8, difference = 0.0;
   PetscInt           length[2], its[2];
   Vec                x[2];
   KSPTestMonitorCtx  ctx = {PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-10, 0.0};
@@ -64,13 +64,13 @@ static PetscErrorCode TestNorms(Mat A, Vec b, KSPNormType norm, PetscBool monito
     PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
     PetscCall(KSPGetIterationNumber(ksp, &its[k]));
     PetscCall(KSPGetResidualHistory(ksp, &history, &length[k]));
-    for (PetscInt i = 0; i < LENGTH; i++) h[k][i] = i < length[k] ? history[i] : 0.0;
+    for (PetscInt i = 0; i < MAXLENGTH; i++) h[k][i] = i < length[k] ? history[i] : 0.0;
     if (k && aij) PetscCall(KSPTestBackend(ksp, where));
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its[0] - its[1]) <= 1),
                            "%s: %" PetscInt_FMT " iterations, KSPCG %" PetscInt_FMT, where, its[1], its[0]));
-  for (PetscInt i = 0; i < PetscMin(LENGTH, PetscMin(its[0], its[1])); i++)
+  for (PetscInt i = 0; i < PetscMin(MAXLENGTH, PetscMin(its[0], its[1])); i++)
     difference = PetscMax(difference, PetscAbsReal(h[1][i] / h[0][i] - 1.0));
   PetscCall(SpikeTestSmall(difference, tol, "relative difference of norms", where));
   PetscCall(KSPTestDifference(x[1], x[0], &difference));

@@ -103,7 +103,7 @@ static PetscErrorCode TestWay(KSP ksp[2], const Way *way, KSPNormType norm, Pets
     PetscCall(VecDuplicate(b, &y));
     PetscCall(KSPBuildSolution(ksp[k], y, &y));
     PetscCall(VecEqual(x[k], y, &equal));
-    PetscCall(SpikeTestCheck(equal, "%s: KSPBuildSolution() behind the solve is not x", where));
+    PetscCall(SpikeTestCheck(equal, "%s: KSPBuildSolution() after the solve is not x", where));
     PetscCall(VecDestroy(&y));
   }
   PetscCall(VecEqual(x[0], x[1], &equal));

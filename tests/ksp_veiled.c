@@ -11,7 +11,7 @@ static char help[] = "Fused Krylov methods on vectors that show no array.\n\n";
 /* Vectors that show no array: operations go to the vector behind */
 #define VECVEILED "veiled"
 
-static Vec Behind(Vec v)
+static Vec Unveiled(Vec v)
 {
   return (Vec)v->data;
 }
@@ -43,10 +43,10 @@ static PetscErrorCode VecDestroyVecs_Veiled(PetscInt n, Vec v[])
 
 static PetscErrorCode VecDestroy_Veiled(Vec v)
 {
-  Vec behind = Behind(v);
+  Vec bare = Unveiled(v);
 
   PetscFunctionBegin;
-  PetscCall(VecDestroy(&behind));
+  PetscCall(VecDestroy(&bare));
   v->data = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -68,14 +68,14 @@ static PetscErrorCode VecGetLocalSize_Veiled(Vec x, PetscInt *n)
 static PetscErrorCode VecDot_Veiled(Vec x, Vec y, PetscScalar *dot)
 {
   PetscFunctionBegin;
-  PetscCall(VecDot(Behind(x), Behind(y), dot));
+  PetscCall(VecDot(Unveiled(x), Unveiled(y), dot));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecTDot_Veiled(Vec x, Vec y, PetscScalar *dot)
 {
   PetscFunctionBegin;
-  PetscCall(VecTDot(Behind(x), Behind(y), dot));
+  PetscCall(VecTDot(Unveiled(x), Unveiled(y), dot));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,7 +84,7 @@ static PetscErrorCode VecDotNorm2_Veiled(Vec x, Vec y, PetscScalar *dot, PetscSc
   PetscReal norm;
 
   PetscFunctionBegin;
-  PetscCall(VecDotNorm2(Behind(x), Behind(y), dot, &norm));
+  PetscCall(VecDotNorm2(Unveiled(x), Unveiled(y), dot, &norm));
   *square = norm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -92,14 +92,14 @@ static PetscErrorCode VecDotNorm2_Veiled(Vec x, Vec y, PetscScalar *dot, PetscSc
 static PetscErrorCode VecDotLocal_Veiled(Vec x, Vec y, PetscScalar *dot)
 {
   PetscFunctionBegin;
-  PetscCall((*Behind(x)->ops->dot_local)(Behind(x), Behind(y), dot));
+  PetscCall((*Unveiled(x)->ops->dot_local)(Unveiled(x), Unveiled(y), dot));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecNormLocal_Veiled(Vec x, NormType type, PetscReal *norm)
 {
   PetscFunctionBegin;
-  PetscCall((*Behind(x)->ops->norm_local)(Behind(x), type, norm));
+  PetscCall((*Unveiled(x)->ops->norm_local)(Unveiled(x), type, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,97 +113,97 @@ static PetscErrorCode VecMDotLocal_Veiled(Vec x, PetscInt n, const Vec y[], Pets
 static PetscErrorCode VecMDot_Veiled(Vec x, PetscInt n, const Vec y[], PetscScalar dots[])
 {
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < n; i++) PetscCall(VecDot(Behind(x), Behind(y[i]), &dots[i]));
+  for (PetscInt i = 0; i < n; i++) PetscCall(VecDot(Unveiled(x), Unveiled(y[i]), &dots[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecNorm_Veiled(Vec x, NormType type, PetscReal *norm)
 {
   PetscFunctionBegin;
-  PetscCall(VecNorm(Behind(x), type, norm));
+  PetscCall(VecNorm(Unveiled(x), type, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecScale_Veiled(Vec x, PetscScalar a)
 {
   PetscFunctionBegin;
-  PetscCall(VecScale(Behind(x), a));
+  PetscCall(VecScale(Unveiled(x), a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecCopy_Veiled(Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(VecCopy(Behind(x), Behind(y)));
+  PetscCall(VecCopy(Unveiled(x), Unveiled(y)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecSet_Veiled(Vec x, PetscScalar a)
 {
   PetscFunctionBegin;
-  PetscCall(VecSet(Behind(x), a));
+  PetscCall(VecSet(Unveiled(x), a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecAXPY_Veiled(Vec y, PetscScalar a, Vec x)
 {
   PetscFunctionBegin;
-  PetscCall(VecAXPY(Behind(y), a, Behind(x)));
+  PetscCall(VecAXPY(Unveiled(y), a, Unveiled(x)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecAXPBY_Veiled(Vec y, PetscScalar a, PetscScalar b, Vec x)
 {
   PetscFunctionBegin;
-  PetscCall(VecAXPBY(Behind(y), a, b, Behind(x)));
+  PetscCall(VecAXPBY(Unveiled(y), a, b, Unveiled(x)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecAYPX_Veiled(Vec y, PetscScalar a, Vec x)
 {
   PetscFunctionBegin;
-  PetscCall(VecAYPX(Behind(y), a, Behind(x)));
+  PetscCall(VecAYPX(Unveiled(y), a, Unveiled(x)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecWAXPY_Veiled(Vec w, PetscScalar a, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(VecWAXPY(Behind(w), a, Behind(x), Behind(y)));
+  PetscCall(VecWAXPY(Unveiled(w), a, Unveiled(x), Unveiled(y)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecAXPBYPCZ_Veiled(Vec z, PetscScalar a, PetscScalar b, PetscScalar c, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(VecAXPBYPCZ(Behind(z), a, b, c, Behind(x), Behind(y)));
+  PetscCall(VecAXPBYPCZ(Unveiled(z), a, b, c, Unveiled(x), Unveiled(y)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecMAXPY_Veiled(Vec y, PetscInt n, const PetscScalar a[], Vec x[])
 {
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < n; i++) PetscCall(VecAXPY(Behind(y), a[i], Behind(x[i])));
+  for (PetscInt i = 0; i < n; i++) PetscCall(VecAXPY(Unveiled(y), a[i], Unveiled(x[i])));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecSetRandom_Veiled(Vec x, PetscRandom random)
 {
   PetscFunctionBegin;
-  PetscCall(VecSetRandom(Behind(x), random));
+  PetscCall(VecSetRandom(Unveiled(x), random));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecCreate_Veiled(Vec v)
 {
-  Vec behind;
+  Vec bare;
 
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(v->map));
-  PetscCall(VecCreate(PetscObjectComm((PetscObject)v), &behind));
-  PetscCall(VecSetSizes(behind, v->map->n, v->map->N));
-  PetscCall(VecSetType(behind, VECSTANDARD));
-  v->data               = behind;
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)v), &bare));
+  PetscCall(VecSetSizes(bare, v->map->n, v->map->N));
+  PetscCall(VecSetType(bare, VECSTANDARD));
+  v->data               = bare;
   v->petscnative        = PETSC_FALSE;
   v->ops->duplicate     = VecDuplicate_Veiled;
   v->ops->duplicatevecs = VecDuplicateVecs_Veiled;
@@ -240,7 +240,7 @@ static PetscErrorCode MatMult_Veiled(Mat S, Vec x, Vec y)
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(S, &A));
-  PetscCall(MatMult(A, Behind(x), Behind(y)));
+  PetscCall(MatMult(A, Unveiled(x), Unveiled(y)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -318,7 +318,7 @@ static PetscErrorCode Solve(Mat A, KSPType type, PetscBool guess)
   PetscCall(PetscSNPrintf(where, sizeof(where), "%s%s", type, guess ? ", guess" : ""));
   PetscCall(Veil(A, &S, &x, &b));
   PetscCall(VecDuplicate(x, &y));
-  PetscCall(SpikeTestSetRandom(Behind(y), 5));
+  PetscCall(SpikeTestSetRandom(Unveiled(y), 5));
   PetscCall(MatMult(S, y, b));
   PetscCall(KSPTestCreate(type, PCSHELL, S, &ksp));
   PetscCall(KSPGetPC(ksp, &pc));
@@ -368,7 +368,7 @@ static PetscErrorCode Solve(Mat A, KSPType type, PetscBool guess)
   PetscCall(PCSetType(pc, PCNONE));
   PetscCall(KSPMonitorCancel(ksp));
   PetscCall(VecSet(x, 0.0));
-  PetscCall(KSPSolve(ksp, Behind(b), Behind(x)));
+  PetscCall(KSPSolve(ksp, Unveiled(b), Unveiled(x)));
   PetscCall(KSPFusedGetInfo(ksp, &info));
   PetscCall(VecAXPY(x, -1.0, y));
   PetscCall(VecNorm(x, NORM_INFINITY, &norm));
@@ -416,7 +416,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(VecRegister(VECVEILED, VecCreate_Veiled));
   PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 9, 11, PETSC_DECIDE, 1.0, &A));
-  PetscCall(KSPHasType_Spike(KSPIDR, &has));
+  PetscCall(SpikeKSPHasType(KSPIDR, &has));
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types) - (has ? 0 : 1); t++)
     for (int guess = 0; guess < 2; guess++) PetscCall(Solve(A, types[t], (PetscBool)guess));
   if (!has) PetscCall(Refuses(A));

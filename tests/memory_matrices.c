@@ -11,17 +11,17 @@ static char
 #include <dlfcn.h>
 
 typedef enum {
-  ASSEMBLY,
-  COO,
-  CONVERT,
-  INPLACE,
-  BACK,
-  DUPLICATE,
-  PATTERN,
-  TRANSPOSE,
-  PRODUCT, /* with a dense matrix */
-  CONSTANT,
-  VARIABLE
+  WORK_ASSEMBLY,
+  WORK_COO,
+  WORK_CONVERT,
+  WORK_INPLACE,
+  WORK_BACK,
+  WORK_DUPLICATE,
+  WORK_PATTERN,
+  WORK_TRANSPOSE,
+  WORK_PRODUCT, /* with a dense matrix */
+  WORK_CONSTANT,
+  WORK_VARIABLE
 } Work;
 
 typedef struct {
@@ -32,25 +32,25 @@ typedef struct {
 } MatCase;
 
 static const MatCase cases[] = {
-  {"dia, assembly", ASSEMBLY, PETSC_TRUE},
-  {"dia, coo", COO, PETSC_TRUE},
-  {"dia, conversion", CONVERT, PETSC_FALSE},
-  {"dia, conversion in place", INPLACE, PETSC_TRUE},
-  {"dia, conversion to aij", BACK, PETSC_FALSE},
-  {"dia, copy", DUPLICATE, PETSC_FALSE},
-  {"dia, another pattern", PATTERN, PETSC_TRUE},
-  {"dia, transpose", TRANSPOSE, PETSC_FALSE},
-  {"gridstencil, constant", CONSTANT, PETSC_TRUE},
-  {"gridstencil, vectors", VARIABLE, PETSC_TRUE},
-  {"baijcuda, assembly", ASSEMBLY, PETSC_TRUE, 2},
-  {"baijcuda, coo", COO, PETSC_TRUE, 4},
-  {"baijcuda, conversion", CONVERT, PETSC_FALSE, 4},
-  {"baijcuda, conversion in place", INPLACE, PETSC_TRUE, 2},
-  {"baijcuda, conversion to aij", BACK, PETSC_FALSE, 4},
-  {"baijcuda, copy", DUPLICATE, PETSC_FALSE, 4},
-  {"baijcuda, another pattern", PATTERN, PETSC_TRUE, 4},
-  {"baijcuda, transpose", TRANSPOSE, PETSC_FALSE, 4},
-  {"baijcuda, product", PRODUCT, PETSC_FALSE, 4},
+  {"dia, assembly", WORK_ASSEMBLY, PETSC_TRUE},
+  {"dia, coo", WORK_COO, PETSC_TRUE},
+  {"dia, conversion", WORK_CONVERT, PETSC_FALSE},
+  {"dia, conversion in place", WORK_INPLACE, PETSC_TRUE},
+  {"dia, conversion to aij", WORK_BACK, PETSC_FALSE},
+  {"dia, copy", WORK_DUPLICATE, PETSC_FALSE},
+  {"dia, another pattern", WORK_PATTERN, PETSC_TRUE},
+  {"dia, transpose", WORK_TRANSPOSE, PETSC_FALSE},
+  {"gridstencil, constant", WORK_CONSTANT, PETSC_TRUE},
+  {"gridstencil, vectors", WORK_VARIABLE, PETSC_TRUE},
+  {"baijcuda, assembly", WORK_ASSEMBLY, PETSC_TRUE, 2},
+  {"baijcuda, coo", WORK_COO, PETSC_TRUE, 4},
+  {"baijcuda, conversion", WORK_CONVERT, PETSC_FALSE, 4},
+  {"baijcuda, conversion in place", WORK_INPLACE, PETSC_TRUE, 2},
+  {"baijcuda, conversion to aij", WORK_BACK, PETSC_FALSE, 4},
+  {"baijcuda, copy", WORK_DUPLICATE, PETSC_FALSE, 4},
+  {"baijcuda, another pattern", WORK_PATTERN, PETSC_TRUE, 4},
+  {"baijcuda, transpose", WORK_TRANSPOSE, PETSC_FALSE, 4},
+  {"baijcuda, product", WORK_PRODUCT, PETSC_FALSE, 4},
 };
 
 /* What cases start from, made while memory does not fail */
@@ -102,7 +102,7 @@ static PetscErrorCode Assemble(Given *g, Mat *M)
   PetscCall(MatSetType(*M, Type(g)));
   if (g->c->bs) PetscCall(MatSetUp(*M));
   PetscCall(MatSetOption(*M, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
-  if (g->c->work == COO) {
+  if (g->c->work == WORK_COO) {
     PetscInt    *i, n = g->band.n;
     PetscScalar *v;
 
@@ -120,7 +120,7 @@ static PetscErrorCode Assemble(Given *g, Mat *M)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(SpikeTestBandSet(&g->band, 1.0, *M));
-  if (g->c->work == PATTERN) {
+  if (g->c->work == WORK_PATTERN) {
     wider.ku++;
     PetscCall(SpikeTestBandSet(&wider, 1.0, *M));
   }
@@ -157,15 +157,15 @@ static PetscErrorCode Do(Given *g, Mat *M, Vec x, Vec y)
 
   PetscFunctionBegin;
   switch (g->c->work) {
-  case ASSEMBLY:
-  case COO:
-  case PATTERN:
+  case WORK_ASSEMBLY:
+  case WORK_COO:
+  case WORK_PATTERN:
     PetscCall(Assemble(g, M));
     break;
-  case CONVERT:
+  case WORK_CONVERT:
     PetscCall(MatConvert(g->A, Type(g), MAT_INITIAL_MATRIX, M));
     break;
-  case INPLACE:
+  case WORK_INPLACE:
     if (!*M) {
       PetscCall(MatCreate(PETSC_COMM_SELF, M));
       PetscCall(MatSetSizes(*M, g->band.n, g->band.n, g->band.n, g->band.n));
@@ -176,22 +176,22 @@ static PetscErrorCode Do(Given *g, Mat *M, Vec x, Vec y)
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATSEQAIJ, &aij));
     if (aij) PetscCall(MatConvert(*M, Type(g), MAT_INPLACE_MATRIX, M));
     break;
-  case BACK:
+  case WORK_BACK:
     PetscCall(MatConvert(g->D, g->c->bs ? TypeAIJ() : MATAIJ, MAT_INITIAL_MATRIX, M));
     break;
-  case DUPLICATE:
+  case WORK_DUPLICATE:
     PetscCall(MatDuplicate(g->D, MAT_COPY_VALUES, M));
     break;
-  case TRANSPOSE:
+  case WORK_TRANSPOSE:
     PetscCall(MatTranspose(g->D, MAT_INITIAL_MATRIX, M));
     break;
-  case PRODUCT:
+  case WORK_PRODUCT:
     PetscCall(MatDuplicate(g->D, MAT_COPY_VALUES, M));
     PetscCall(Product(*M, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   default:
     if (!*M) PetscCall(MatCreateGridStencil(g->da, g->npoints, g->points, M));
-    PetscCall(GridSetCoefficients(&g->grid, g->da, g->npoints, (PetscBool)(g->c->work == CONSTANT), *M));
+    PetscCall(GridSetCoefficients(&g->grid, g->da, g->npoints, (PetscBool)(g->c->work == WORK_CONSTANT), *M));
   }
   PetscCall(MatMultTranspose(*M, x, y));
   PetscCall(MatMult(*M, x, y));
@@ -205,12 +205,12 @@ static PetscErrorCode Reference(Given *g, Mat *R)
   SpikeTestBand  band = g->band;
 
   PetscFunctionBegin;
-  if (g->c->work >= CONSTANT) {
-    PetscCall(GridAssemble(&g->grid, g->da, g->npoints, g->points, (PetscBool)(g->c->work == CONSTANT), R));
+  if (g->c->work >= WORK_CONSTANT) {
+    PetscCall(GridAssemble(&g->grid, g->da, g->npoints, g->points, (PetscBool)(g->c->work == WORK_CONSTANT), R));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (g->c->work == PATTERN) band.ku++;
-  if (g->c->work == COO) {
+  if (g->c->work == WORK_PATTERN) band.ku++;
+  if (g->c->work == WORK_COO) {
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 2, NULL, R));
     for (PetscInt k = 0; k < n; k++) {
       PetscCall(MatSetValue(*R, k, k, SpikeTestScalar(1, k, 0), ADD_VALUES));
@@ -219,7 +219,7 @@ static PetscErrorCode Reference(Given *g, Mat *R)
     PetscCall(MatAssemblyBegin(*R, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(*R, MAT_FINAL_ASSEMBLY));
   } else PetscCall(SpikeTestBandMat(PETSC_COMM_SELF, &band, PETSC_DECIDE, MATAIJ, R));
-  if (g->c->work == TRANSPOSE) PetscCall(MatTranspose(*R, MAT_INPLACE_MATRIX, R));
+  if (g->c->work == WORK_TRANSPOSE) PetscCall(MatTranspose(*R, MAT_INPLACE_MATRIX, R));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -269,9 +269,9 @@ static PetscErrorCode TestCase(Given *g)
     PetscCall(Prepare(g)); /* what is left of the attempt before goes */
     PetscCall(VecSet(y, 0.0));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    (void)Fail(k);
+    (void)TestFail(k);
     ierr = Do(g, &M, x, y);
-    made = Fail(0);
+    made = TestFail(0);
     had  = PetscMax(had, made);
     PetscCall(PetscPopErrorHandler());
     PetscCall(SpikeTestCheck((PetscBool)(k || !ierr), "%s: error %d though nothing failed", g->c->name, (int)ierr));
@@ -295,7 +295,7 @@ static PetscErrorCode TestCase(Given *g)
     PetscCall(MatDestroy(&M));
   }
   /* MATDIACUDA becomes a matrix of PETSc's without memory of ours on the device */
-  PetscCall(SpikeTestCheck((PetscBool)(had > 0 || (devicefail && g->c->work == BACK && !g->c->bs)),
+  PetscCall(SpikeTestCheck((PetscBool)(had > 0 || (devicefail && g->c->work == WORK_BACK && !g->c->bs)),
                            "%s: nothing was allocated", g->c->name));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));

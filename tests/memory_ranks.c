@@ -9,25 +9,25 @@ static char
 #include "memorycase.h"
 
 static const Case cases[] = {
-  {"spike", 200, 5, 4, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 2", 3, NULL},
-  {"spike full", 200, 6, 5, 0.3, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 2 -pc_spike_type full",
-   0, NULL},
-  {"tridiagonal", 200, 1, 1, 1.5, PERIODIC, PETSC_FALSE, "-pc_type spike", 0, NULL},
-  {"border", 200, 3, 2, 1.5, ARROW, PETSC_FALSE, "-pc_type spike -pc_spike_type full", 0, NULL},
-  {"matching", 120, 3, 2, 1.5, SHIFTED, PETSC_FALSE,
+  {"spike", 200, 5, 4, 1.5, KIND_BAND, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 2", 3, NULL},
+  {"spike full", 200, 6, 5, 0.3, KIND_BAND, PETSC_FALSE,
+   "-pc_type spike -pc_spike_local_partitions 2 -pc_spike_type full", 0, NULL},
+  {"tridiagonal", 200, 1, 1, 1.5, KIND_PERIODIC, PETSC_FALSE, "-pc_type spike", 0, NULL},
+  {"border", 200, 3, 2, 1.5, KIND_ARROW, PETSC_FALSE, "-pc_type spike -pc_spike_type full", 0, NULL},
+  {"matching", 120, 3, 2, 1.5, KIND_SHIFTED, PETSC_FALSE,
    "-ksp_type idrfused -pc_type spike -pc_spike_matching_type always -pc_spike_mat_ordering_type natural", 0, NULL},
-  {"cholesky", 200, 5, 5, 1.1, HERMITIAN, PETSC_FALSE,
+  {"cholesky", 200, 5, 5, 1.1, KIND_HERMITIAN, PETSC_FALSE,
    "-ksp_type cgfused -pc_type spike -pc_spike_factor_type cholesky", 3, NULL},
-  {"refinement", 200, 5, 4, 1.2, BAND, PETSC_FALSE,
+  {"refinement", 200, 5, 4, 1.2, KIND_BAND, PETSC_FALSE,
    "-ksp_type preonly -pc_type spike -pc_spike_precision single -pc_spike_type truncated", 0, NULL},
-  {"blockilu", 160, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type blockilu -pc_blockilu_bs 4", 3, NULL},
-  {"idrfused", 200, 3, 3, 1.5, BAND, PETSC_FALSE, "-ksp_type idrfused -pc_type jacobi", 0, NULL},
-  {"diagonals", 200, 3, 3, 1.5, BAND, PETSC_TRUE, "-pc_type jacobi", 4, NULL},
-  {"lines", 200, 3, 2, 1.5, BAND, PETSC_FALSE, "-pc_type spike -pc_spike_mat_ordering_type lines", 0, NULL},
-  {"solver spike, transposed", 200, 5, 4, 1.2, BAND, PETSC_FALSE,
+  {"blockilu", 160, 4, 4, 1.5, KIND_BAND, PETSC_FALSE, "-pc_type blockilu -pc_blockilu_bs 4", 3, NULL},
+  {"idrfused", 200, 3, 3, 1.5, KIND_BAND, PETSC_FALSE, "-ksp_type idrfused -pc_type jacobi", 0, NULL},
+  {"diagonals", 200, 3, 3, 1.5, KIND_BAND, PETSC_TRUE, "-pc_type jacobi", 4, NULL},
+  {"lines", 200, 3, 2, 1.5, KIND_BAND, PETSC_FALSE, "-pc_type spike -pc_spike_mat_ordering_type lines", 0, NULL},
+  {"solver spike, transposed", 200, 5, 4, 1.2, KIND_BAND, PETSC_FALSE,
    "-ksp_type preonly -pc_type lu -pc_factor_mat_solver_type spike", 0, NULL, PETSC_TRUE},
-  {"spike, columns transposed", 200, 5, 4, 1.5, BAND, PETSC_FALSE, "-pc_type spike", 3, NULL, PETSC_TRUE},
-  {"baijcuda", 160, 4, 4, 1.5, BAND, PETSC_FALSE, "-pc_type blockilu", 0, NULL, PETSC_TRUE, 4},
+  {"spike, columns transposed", 200, 5, 4, 1.5, KIND_BAND, PETSC_FALSE, "-pc_type spike", 3, NULL, PETSC_TRUE},
+  {"baijcuda", 160, 4, 4, 1.5, KIND_BAND, PETSC_FALSE, "-pc_type blockilu", 0, NULL, PETSC_TRUE, 4},
 };
 
 int main(int argc, char **argv)
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsPush(options));
   GuardStart();
   PetscTrMalloc = Malloc;
-  (void)Fail(rank == fails ? at : 0);
+  (void)TestFail(rank == fails ? at : 0);
   PetscCall(MakeMat(c, &A));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(Sides(c, A, &b, &x, &B, &X));
   PetscCall(Solve(c, ksp, b, x, B, X));
-  at = Fail(0);
+  at = TestFail(0);
   PetscCallMPI(MPI_Bcast(&at, 1, MPIU_INT, (PetscMPIInt)fails, PETSC_COMM_WORLD));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: allocations %" PetscInt_FMT "\n", c->name, at));
   PetscCall(Check(c, ksp, b, x, B, X, "all", at));

@@ -6,11 +6,11 @@
 #include "guard.h"
 
 typedef enum {
-  BAND,
-  HERMITIAN, /* positive definite */
-  PERIODIC,  /* a band that goes on around the corners */
-  ARROW,     /* a band, and a full row and column */
-  SHIFTED    /* a band; each half of its rows is in another order: none has its large entry on the diagonal */
+  KIND_BAND,
+  KIND_HERMITIAN, /* positive definite */
+  KIND_PERIODIC,  /* a band that goes on around the corners */
+  KIND_ARROW,     /* a band, and a full row and column */
+  KIND_SHIFTED    /* a band; each half of its rows is in another order: none has its large entry on the diagonal */
 } Kind;
 
 typedef struct {
@@ -34,7 +34,7 @@ static inline PetscErrorCode MakeMat(const Case *c, Mat *A)
   PetscScalar        *a;
 
   PetscFunctionBegin;
-  if (c->kind == BAND) {
+  if (c->kind == KIND_BAND) {
     PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, A));
     if (c->diagonals) PetscCall(MatConvert(*A, SpikeTestDiaType(), MAT_INPLACE_MATRIX, A));
     if (c->bs) {
@@ -45,12 +45,12 @@ static inline PetscErrorCode MakeMat(const Case *c, Mat *A)
   }
   PetscCall(PetscCalloc1((size_t)n * n, &a));
   for (PetscInt i = 0; i < n; i++) {
-    const PetscInt h = n / 2, row = c->kind == SHIFTED ? i / h * h + (i + h / 3) % h : i; /* n is even */
+    const PetscInt h = n / 2, row = c->kind == KIND_SHIFTED ? i / h * h + (i + h / 3) % h : i; /* n is even */
 
     for (PetscInt j = PetscMax(0, i - c->kl); j <= PetscMin(n - 1, i + c->ku); j++)
       a[row + j * n] = SpikeTestBandEntry(&band, i, j);
   }
-  for (PetscInt j = 0; j < n && c->kind == HERMITIAN; j++) {
+  for (PetscInt j = 0; j < n && c->kind == KIND_HERMITIAN; j++) {
     PetscReal sum = 0.0;
 
     for (PetscInt i = j + 1; i < n; i++) a[j + i * n] = PetscConj(a[i + j * n]);
@@ -58,10 +58,10 @@ static inline PetscErrorCode MakeMat(const Case *c, Mat *A)
       if (i != j) sum += PetscAbsScalar(a[i + j * n]);
     a[j + j * n] = c->dominance * sum;
   }
-  for (PetscInt i = 0; i < n && c->kind == PERIODIC; i++)
+  for (PetscInt i = 0; i < n && c->kind == KIND_PERIODIC; i++)
     for (PetscInt d = -c->kl; d <= c->ku; d++)
       if (i + d < 0 || i + d >= n) a[i + (i + d + n) % n * n] = (PetscReal)0.3 * SpikeTestScalar(12, i, d);
-  for (PetscInt i = 0; i < n && c->kind == ARROW; i++) {
+  for (PetscInt i = 0; i < n && c->kind == KIND_ARROW; i++) {
     if (i == n / 2) continue;
     a[i + n / 2 * n] += (PetscReal)0.1 * SpikeTestScalar(12, i, 0);
     a[n / 2 + i * n] += (PetscReal)0.1 * SpikeTestScalar(12, i, 1);
@@ -94,7 +94,7 @@ static inline PetscErrorCode Malloc(size_t size, PetscBool clear, int line, cons
 }
 
 /* The k-th allocation from here on fails; 0: none. Returns how many there were since the last call */
-static inline PetscInt Fail(PetscInt k)
+static inline PetscInt TestFail(PetscInt k)
 {
   const PetscInt before = devicefail ? (PetscInt)devicefail((long)k) : count;
 

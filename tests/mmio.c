@@ -62,7 +62,7 @@ static const struct {
   {"no value", BANNER "real general\n2 2 1\n1 1\n", "line 3: expected a value", 0, 0, {0}},
   {"bad value", BANNER "real general\n2 2 1\n1 1 abc\n", "line 3: expected a value", 0, 0, {0}},
   {"value stuck to text", BANNER "real general\n2 2 1\n1 1 2x\n", "line 3: expected a value", 0, 0, {0}},
-  {"text behind", BANNER "real general\n2 2 1\n1 1 2 3\n", "line 3: unexpected text", 0, 0, {0}},
+  {"text after", BANNER "real general\n2 2 1\n1 1 2 3\n", "line 3: unexpected text", 0, 0, {0}},
   {"fractional row", BANNER "real general\n2 2 1\n1.5 1 2\n", "line 3: expected a row and a column", 0, 0, {0}},
   {"both triangles",
    BANNER "real symmetric\n2 2 2\n2 1 1\n1 2 1\n",
@@ -86,7 +86,7 @@ static PetscErrorCode LoadCatch(const char name[], Mat *A, PetscErrorCode *ierr)
 
   PetscFunctionBegin;
   memset(&caught, 0, sizeof(caught));
-  PetscCall(PetscPushErrorHandler(Catch, NULL));
+  PetscCall(PetscPushErrorHandler(CatchAt, NULL));
   *ierr = MatLoadFile(PETSC_COMM_WORLD, name, A);
   PetscCall(PetscPopErrorHandler());
 #if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)

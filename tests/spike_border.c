@@ -185,7 +185,7 @@ static PetscErrorCode TestSingular(PetscInt kind)
 static PetscErrorCode TestFailure(PetscInt size)
 {
   const Case     c = {ARROW, size, 2, 1, 2, 0, 5};
-  const PetscInt n = c.n, r = Border(&c, 0), at[][2] = {{7, 8}, {r, 40}, {5, r}, {r, r}};
+  const PetscInt n = c.n, r = GetBorder(&c, 0), at[][2] = {{7, 8}, {r, 40}, {5, r}, {r, r}};
   PetscScalar   *a, nan = 0.0, keep;
   PetscInt       start, end;
   PetscBool      mine;
@@ -222,9 +222,9 @@ static PetscErrorCode TestFailure(PetscInt size)
   }
   /* the second row and column of the border become those of the first: S has two equal rows and columns */
   for (PetscInt j = 0; j < n; j++) {
-    const PetscScalar e = j == r || j == Border(&c, 1) ? 1.0 : 0.5 + 0.01 * j;
+    const PetscScalar e = j == r || j == GetBorder(&c, 1) ? 1.0 : 0.5 + 0.01 * j;
 
-    a[r + j * n] = a[Border(&c, 1) + j * n] = a[j + r * n] = a[j + Border(&c, 1) * n] = e;
+    a[r + j * n] = a[GetBorder(&c, 1) + j * n] = a[j + r * n] = a[j + GetBorder(&c, 1) * n] = e;
   }
   PetscCall(SetValues(n, a, A));
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
@@ -258,7 +258,7 @@ static PetscErrorCode TestFailure(PetscInt size)
 static PetscErrorCode TestMatched(void)
 {
   const Case     c = {ARROW, 83, 2, 3, 1, 0, 8};
-  const PetscInt n = c.n, r = Border(&c, 0);
+  const PetscInt n = c.n, r = GetBorder(&c, 0);
   PetscScalar   *a, *p;
   Mat            A;
   PC             pc;

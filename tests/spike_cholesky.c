@@ -70,17 +70,18 @@ static PetscErrorCode TestOperators(void)
           PetscCall(PCApply(pc, b, x));
           if (types[t] == PC_SPIKE_FULL || types[t] == PC_SPIKE_AUTO || parts[p] * size == 1) {
             PetscCall(DenseSolve(&d, b, ref));
-            PetscCall(Distance(x, ref, &distance));
-            PetscCall(SpikeTestSmall(distance,
-                                     types[t] == PC_SPIKE_AUTO && info.type == PC_SPIKE_TRUNCATED ? 1e-3 : 1e7 * EPS,
-                                     "the distance from the inverse", where));
+            PetscCall(GetDistance(x, ref, &distance));
+            PetscCall(
+              SpikeTestSmall(distance,
+                             types[t] == PC_SPIKE_AUTO && info.type == PC_SPIKE_TRUNCATED ? 1e-3 : 1e7 * MACHEPS,
+                             "the distance from the inverse", where));
           }
           PetscCall(Create(A, PC_SPIKE_FACTOR_LU, info.type, parts[p], &lu));
           PetscCall(PCSpikeSetWindowTolerance(lu, 0.0));
           PetscCall(PCApply(lu, b, ref));
           PetscCall(PCSpikeGetInfo(lu, &luinfo));
-          PetscCall(Distance(x, ref, &distance));
-          PetscCall(SpikeTestSmall(distance, 1e7 * EPS, "the distance from LU", where));
+          PetscCall(GetDistance(x, ref, &distance));
+          PetscCall(SpikeTestSmall(distance, 1e7 * MACHEPS, "the distance from LU", where));
           PetscCall(SpikeTestCheck((PetscBool)(strcmp(info.backend, "host") || K < 2 || n < 100 ||
                                                info.bytes < 0.65 * luinfo.bytes),
                                    "%s: %g bytes, by LU %g", where, (double)info.bytes, (double)luinfo.bytes));
@@ -109,7 +110,7 @@ static PetscErrorCode TestPrecisions(void)
   for (PetscInt p = PETSC_SPIKE_PRECISION_DOUBLE; p <= PETSC_SPIKE_PRECISION_FP16; p++) {
     for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
       for (PetscInt local = 1; local <= 2; local++) {
-        const PetscReal tol = 300 * PetscMax(eps[p], EPS);
+        const PetscReal tol = 300 * PetscMax(eps[p], MACHEPS);
         PetscReal       distance;
         char            where[64];
         Dense           d;
@@ -129,7 +130,7 @@ static PetscErrorCode TestPrecisions(void)
         PetscCall(PCSpikeSetPrecision(pc, (PetscSpikePrecision)p));
         PetscCall(PCApply(pc, b, x));
         PetscCall(DenseSolve(&d, b, ref));
-        PetscCall(Distance(x, ref, &distance));
+        PetscCall(GetDistance(x, ref, &distance));
         PetscCall(SpikeTestSmall(distance, tol, "the distance from the inverse", where));
         PetscCall(CheckOperator(pc, A, where));
         PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
@@ -210,7 +211,7 @@ static PetscErrorCode TestFailures(void)
       PetscCall(PCSetUp(pc));
       PetscCall(SpikeTestCheck((PetscBool)(pc->failedreason == PC_NOERROR), "%s: fails with good values", where));
       PetscCall(PCApply(pc, b, x));
-      PetscCall(Distance(x, before, &distance));
+      PetscCall(GetDistance(x, before, &distance));
       PetscCall(SpikeTestSmall(distance, 0.0, "after a failure", where));
     }
     /* not hermitian */
@@ -223,7 +224,7 @@ static PetscErrorCode TestFailures(void)
       PetscCall(DenseSet(&d, A));
       PetscCall(PCSetUp(pc));
       PetscCall(PCApply(pc, b, x));
-      PetscCall(Distance(x, before, &distance));
+      PetscCall(GetDistance(x, before, &distance));
       PetscCall(SpikeTestSmall(distance, 0.0, "hermitian again", "not hermitian"));
     }
     PetscCall(PCDestroy(&pc));
@@ -339,7 +340,7 @@ static PetscErrorCode TestChoice(void)
     PetscCall(SpikeTestSetRandom(b, 3));
     PetscCall(PCApply(pc, b, x));
     PetscCall(SpikeTestResidual(A, b, x, &residual));
-    PetscCall(SpikeTestSmall(residual, 1e4 * EPS, "the residual", periodic ? "periodic" : "tridiagonal"));
+    PetscCall(SpikeTestSmall(residual, 1e4 * MACHEPS, "the residual", periodic ? "periodic" : "tridiagonal"));
     PetscCall(CheckOperator(pc, A, periodic ? "periodic" : "tridiagonal"));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&b));
@@ -392,7 +393,7 @@ static PetscErrorCode TestSolvers(void)
         PetscCall(PCSetType(pc, PCSPIKE));
         PetscCall(PCSpikeSetType(pc, (PCSpikeType)type));
         PetscCall(PCSpikeSetLocalPartitions(pc, 3));
-        PetscCall(KSPSetTolerances(ksp, 1000 * EPS, PETSC_CURRENT, PETSC_CURRENT, 30));
+        PetscCall(KSPSetTolerances(ksp, 1000 * MACHEPS, PETSC_CURRENT, PETSC_CURRENT, 30));
         PetscCall(KSPSolve(ksp, b, x));
         PetscCall(CheckTaken(pc, PC_SPIKE_FACTOR_CHOLESKY, where));
         PetscCall(KSPGetConvergedReason(ksp, &reason));
@@ -400,7 +401,7 @@ static PetscErrorCode TestSolvers(void)
         PetscCall(SpikeTestResidual(A, b, x, &residual));
         PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: %s after %" PetscInt_FMT, where,
                                  KSPConvergedReasons[reason], its));
-        PetscCall(SpikeTestSmall(residual, 1e5 * EPS, "the residual", where));
+        PetscCall(SpikeTestSmall(residual, 1e5 * MACHEPS, "the residual", where));
         PetscCall(KSPDestroy(&ksp));
       }
     }
@@ -470,7 +471,7 @@ static PetscErrorCode TestFactor(void)
     PetscCall(SpikeTestCheck((PetscBool)(info.factor_type == (k ? PC_SPIKE_FACTOR_LU : PC_SPIKE_FACTOR_CHOLESKY)),
                              "%s: taken %s", where[k], PCSpikeFactorTypes[info.factor_type]));
     PetscCall(SpikeTestResidual(A, b, x, &residual));
-    PetscCall(SpikeTestSmall(residual, 1e4 * EPS, "the residual", where[k]));
+    PetscCall(SpikeTestSmall(residual, 1e4 * MACHEPS, "the residual", where[k]));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&b));

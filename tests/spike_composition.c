@@ -77,7 +77,7 @@ static PetscErrorCode SolveWith(const char name[], const char options[], Mat A, 
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   if (dm) {
     PetscCall(KSPSetDM(ksp, dm));
-    PetscCall(KSPSetDMMakesMatrix_Spike(ksp, A ? PETSC_FALSE : PETSC_TRUE));
+    PetscCall(SpikeKSPSetDMMakesMatrix(ksp, A ? PETSC_FALSE : PETSC_TRUE));
     PetscCall(DMCreateGlobalVector(dm, &x));
     PetscCall(VecDuplicate(x, &b));
   } else PetscCall(MatCreateVecs(P, &x, &b));

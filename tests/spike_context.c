@@ -78,11 +78,11 @@ static PetscErrorCode Wait(PetscBool device)
 
 /* The matrix of a case. Those of PETSc's types work in its stream: only preconditioners of them are tested */
 typedef enum {
-  BAND,
-  TRIDIAGONAL,
-  BLOCKS,  /* MATBAIJCUDA */
-  STENCIL, /* MATGRIDSTENCIL, with the products of a method alone */
-  AIJ
+  KIND_BAND,
+  KIND_TRIDIAGONAL,
+  KIND_BLOCKS,  /* MATBAIJCUDA */
+  KIND_STENCIL, /* MATGRIDSTENCIL, with the products of a method alone */
+  KIND_AIJ
 } Kind;
 
 typedef enum {
@@ -104,14 +104,14 @@ typedef struct {
   PCSpikeType type;
 } Case;
 
-static const Case cases[] = {{"one partition", BAND, PCSPIKE, 1, PC_SPIKE_AUTO},
-                             {"truncated", BAND, PCSPIKE, 6, PC_SPIKE_TRUNCATED},
-                             {"full", BAND, PCSPIKE, 6, PC_SPIKE_FULL},
-                             {"tridiagonal", TRIDIAGONAL, PCSPIKE, PETSC_DECIDE, PC_SPIKE_AUTO},
-                             {"tridiagonal, full", TRIDIAGONAL, PCSPIKE, 6, PC_SPIKE_FULL},
-                             {"blocks", BLOCKS, PCBLOCKILU, 0, PC_SPIKE_AUTO},
-                             {"blockilu of aij", AIJ, PCBLOCKILU, 0, PC_SPIKE_AUTO},
-                             {"stencil", STENCIL, PCNONE, 0, PC_SPIKE_AUTO}};
+static const Case cases[] = {{"one partition", KIND_BAND, PCSPIKE, 1, PC_SPIKE_AUTO},
+                             {"truncated", KIND_BAND, PCSPIKE, 6, PC_SPIKE_TRUNCATED},
+                             {"full", KIND_BAND, PCSPIKE, 6, PC_SPIKE_FULL},
+                             {"tridiagonal", KIND_TRIDIAGONAL, PCSPIKE, PETSC_DECIDE, PC_SPIKE_AUTO},
+                             {"tridiagonal, full", KIND_TRIDIAGONAL, PCSPIKE, 6, PC_SPIKE_FULL},
+                             {"blocks", KIND_BLOCKS, PCBLOCKILU, 0, PC_SPIKE_AUTO},
+                             {"blockilu of aij", KIND_AIJ, PCBLOCKILU, 0, PC_SPIKE_AUTO},
+                             {"stencil", KIND_STENCIL, PCNONE, 0, PC_SPIKE_AUTO}};
 
 typedef struct {
   const Case *c;
@@ -124,8 +124,8 @@ typedef struct {
 
 static PetscBool Tested(const Case *c, PetscInt operation)
 {
-  if (c->kind == AIJ) return (PetscBool)(operation <= APPLYTRANSPOSE);
-  return (PetscBool)(c->kind != STENCIL || operation >= MULT);
+  if (c->kind == KIND_AIJ) return (PetscBool)(operation <= APPLYTRANSPOSE);
+  return (PetscBool)(c->kind != KIND_STENCIL || operation >= MULT);
 }
 
 /* Diagonally dominant by 2; the values go from the memory of the host */
@@ -153,15 +153,15 @@ static PetscErrorCode CreateMat(Subject *s)
   SpikeTestBand band = {5000, 3, 2, 1.3, SPIKE_TEST_RANDOM, 7};
 
   PetscFunctionBegin;
-  if (s->c->kind == STENCIL) {
+  if (s->c->kind == KIND_STENCIL) {
     PetscCall(SetStencil(s, PETSC_TRUE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (s->c->kind == TRIDIAGONAL) band.kl = band.ku = 1;
-  if (s->c->kind == BLOCKS || s->c->kind == AIJ) {
+  if (s->c->kind == KIND_TRIDIAGONAL) band.kl = band.ku = 1;
+  if (s->c->kind == KIND_BLOCKS || s->c->kind == KIND_AIJ) {
     PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &s->A));
     PetscCall(MatSetBlockSize(s->A, 4));
-    if (s->c->kind == BLOCKS) PetscCall(MatConvert(s->A, MATBAIJCUDA, MAT_INPLACE_MATRIX, &s->A));
+    if (s->c->kind == KIND_BLOCKS) PetscCall(MatConvert(s->A, MATBAIJCUDA, MAT_INPLACE_MATRIX, &s->A));
   } else PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, SpikeTestDiaType(), &s->A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -276,7 +276,7 @@ static PetscErrorCode TestContext(const Case *c)
   PetscCall(PetscDeviceContextSetCurrentContext(context));
   for (PetscInt setup = 0; setup < 3; setup++) {
     if (setup == 1) { /* a refill in the new context too */
-      if (c->kind == STENCIL) PetscCall(SetStencil(&s, PETSC_FALSE));
+      if (c->kind == KIND_STENCIL) PetscCall(SetStencil(&s, PETSC_FALSE));
       PetscCall(PetscObjectStateIncrease((PetscObject)s.A));
       PetscCall(KSPSetUp(s.ksp));
     }

@@ -11,7 +11,7 @@ static char help[] = "Failures of PCSPIKE from values of the matrix: not finite,
 static PetscMPIInt size;
 
 /* Rows on the first, on a middle and on the last rank; the last one has the smallest part */
-static PetscInt Rows(PetscInt N, PetscInt k)
+static PetscInt RowsOf(PetscInt N, PetscInt k)
 {
   const PetscInt rows[] = {0, N / 2, N - 1, 3, N - 4};
 
@@ -19,7 +19,7 @@ static PetscInt Rows(PetscInt N, PetscInt k)
 }
 
 /* Set on the variants in turn */
-static PetscErrorCode Variant(PC pc, PetscInt v)
+static PetscErrorCode TestVariant(PC pc, PetscInt v)
 {
   PetscFunctionBegin;
   PetscCall(PCSpikeSetType(pc, v % 3 == 2 ? PC_SPIKE_BLOCK : PC_SPIKE_TRUNCATED));
@@ -44,7 +44,7 @@ static PetscErrorCode TestNotFinite(void)
     for (PetscInt r = 0; r < 3; r++) {
       /* on the diagonal, beside it: a coupling in some of the variants */
       for (PetscInt off = 0; off < 2; off++, variant++) {
-        const PetscInt row = Rows(N, r), col = off ? (row ? row - 1 : 1) : row;
+        const PetscInt row = RowsOf(N, r), col = off ? (row ? row - 1 : 1) : row;
         Mat            A;
         Vec            b;
         KSP            ksp;
@@ -54,7 +54,7 @@ static PetscErrorCode TestNotFinite(void)
         PetscCall(MatCreateVecs(A, &b, NULL));
         PetscCall(VecSet(b, 1.0));
         PetscCall(SolverCreate(A, "nan_", &ksp, &pc));
-        PetscCall(Variant(pc, variant));
+        PetscCall(TestVariant(pc, variant));
         PetscCall(PetscSNPrintf(part, sizeof(part),
                                 "Row %" PetscInt_FMT " of the matrix has an entry that is not a number", row));
         for (PetscInt pass = 0; pass < 2; pass++) { /* in the first setup, and in a refill */
@@ -94,7 +94,7 @@ static PetscErrorCode TestZeroPivot(void)
 
   PetscFunctionBegin;
   for (PetscInt r = 0; r < 5; r++) {
-    const PetscInt row = Rows(N, r), next = row + 1 < N ? row + 1 : row - 1;
+    const PetscInt row = RowsOf(N, r), next = row + 1 < N ? row + 1 : row - 1;
     Mat            A;
     Vec            b;
     KSP            ksp;
@@ -104,7 +104,7 @@ static PetscErrorCode TestZeroPivot(void)
     PetscCall(MatCreateVecs(A, &b, NULL));
     PetscCall(VecSet(b, 1.0));
     PetscCall(SolverCreate(A, NULL, &ksp, &pc));
-    PetscCall(Variant(pc, r));
+    PetscCall(TestVariant(pc, r));
     PetscCall(
       PetscSNPrintf(part, sizeof(part), "Zero pivot in row %" PetscInt_FMT ", which has no nonzero entry", row));
     for (PetscInt pass = 0; pass < 2; pass++) {
@@ -247,7 +247,7 @@ static PetscErrorCode TestBoost(void)
     if (k) PetscCall(RowPut(A, rows[k - 1], k % 2 ? 0.0 : (PetscReal)-1e-20));
     PetscCall(MatNorm(A, NORM_INFINITY, &norm));
     for (PetscInt how = 0; how < 3; how++) { /* a given amount with both types of shift, and the default */
-      PetscCall(Variant(pc, 0));
+      PetscCall(TestVariant(pc, 0));
       PetscCall(PCFactorSetShiftType(pc, how == 1 ? MAT_SHIFT_INBLOCKS : MAT_SHIFT_NONZERO));
       PetscCall(PCFactorSetShiftAmount(pc, how == 2 ? (PetscReal)PETSC_DECIDE : amount));
       PetscCall(PCSetUp(pc));
@@ -386,7 +386,7 @@ static PetscErrorCode TestOverflow(void)
   for (PetscInt p = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_FP16 : PETSC_SPIKE_PRECISION_SINGLE;
        p <= PETSC_SPIKE_PRECISION_FP16; p++) {
     for (PetscInt r = 0; r < 3; r++) {
-      const PetscInt row = Rows(N, r);
+      const PetscInt row = RowsOf(N, r);
 
       PetscCall(BandCreate(PETSC_DECIDE, N, 2, 3, &A));
       PetscCall(MatCreateVecs(A, &b, NULL));

@@ -4,8 +4,8 @@ static char help[] = "PCSPIKE with exact coupling: bands that are not dominant, 
 #include "spikecase.h"
 #include "viewtext.h"
 
-#define EXACT  (PetscDefined(USE_REAL_SINGLE) ? 1000 * PETSC_MACHINE_EPSILON : (PetscReal)1e-13) /* of CheckAuto() */
-#define DIRECT (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-5 : (PetscReal)1e-12) /* default of direct solves */
+#define EXACTTOL (PetscDefined(USE_REAL_SINGLE) ? 1000 * PETSC_MACHINE_EPSILON : (PetscReal)1e-13) /* of CheckAuto() */
+#define DIRECT   (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-5 : (PetscReal)1e-12) /* default of direct solves */
 
 /*
   Bands whose spikes do not fall off, many partitions on each rank: the operator is the inverse, as with one partition
@@ -52,7 +52,7 @@ static PetscErrorCode Refill(Mat A, SpikeTestBand *band, PetscReal dominance)
 }
 
 /*
-  tol: of ||b - A x|| / ||b||; EXACT, and all in single precision, of the backward error ||b - A x|| /
+  tol: of ||b - A x|| / ||b||; EXACTTOL, and all in single precision, of the backward error ||b - A x|| /
   (||b|| + ||A|| ||x||), because some of the matrices are too badly conditioned for a residual
 */
 static PetscErrorCode CheckAuto(PC pc, Mat A, PCSpikeType expected, PetscReal tol, const char where[])
@@ -65,7 +65,7 @@ static PetscErrorCode CheckAuto(PC pc, Mat A, PCSpikeType expected, PetscReal to
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(SpikeTestCheck((PetscBool)(info.type == expected), "%s: %s, decay %g", where, PCSpikeTypes[info.type],
                            (double)info.decay));
-  if (PetscDefined(USE_REAL_SINGLE) || tol <= EXACT) PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
+  if (PetscDefined(USE_REAL_SINGLE) || tol <= EXACTTOL) PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
   PetscCall(SpikeTestInverse(pc, A, anorm, &error));
   PetscCall(SpikeTestSmall(error, tol, "residual", where));
   PetscCall(SpikeTestBackend(pc));
@@ -121,7 +121,7 @@ static PetscErrorCode Spoil(PC pc, Mat A)
 */
 static PetscErrorCode TestAuto(void)
 {
-  const PetscReal single = PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-5, exact = EXACT;
+  const PetscReal single = PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-5, exact = EXACTTOL;
   const PetscInt  widths[] = {1, 4, 12};
   PetscMPIInt     size;
 
@@ -393,7 +393,7 @@ static PetscErrorCode TestOneOwner(void)
   PetscCall(PCSpikeSetLocalPartitions(pc, 4));
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
   PetscCall(PCSetFromOptions(pc));
-  PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, EXACT, "one owner"));
+  PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, EXACTTOL, "one owner"));
   PetscCall(ViewText(pc, sizeof(text), text));
   PetscCall(SpikeTestCheck((PetscBool)(strstr(text, "coupled exactly") != NULL), "one owner: the view is\n%s", text));
   PetscCall(PCDestroy(&pc));

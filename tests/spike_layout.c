@@ -105,8 +105,8 @@ static PetscErrorCode Places(IS is, Mat A, PetscInt place[], PetscBool *permutat
 }
 
 /* Half-bandwidths of the entries at their places, without the border; rows with an entry on the diagonal there */
-static PetscErrorCode Band(Mat A, const PetscInt row[], const PetscInt column[], const PetscBool inborder[],
-                           PetscInt band[2], PetscInt *diagonal)
+static PetscErrorCode GetBand(Mat A, const PetscInt row[], const PetscInt column[], const PetscBool inborder[],
+                              PetscInt band[2], PetscInt *diagonal)
 {
   PetscInt start, end, sum = 0;
 
@@ -188,7 +188,7 @@ static PetscErrorCode Check(PC pc, Mat A, const Case *c, const char where[])
   PetscCall(SpikeTestCheck((PetscBool)(m == info.border), "%s: border of %" PetscInt_FMT ", not %" PetscInt_FMT, where,
                            m, info.border));
   if (good[0] && good[1]) {
-    PetscCall(Band(A, row, column, inborder, band, &diagonal));
+    PetscCall(GetBand(A, row, column, inborder, band, &diagonal));
     PetscCall(SpikeTestCheck((PetscBool)(info.dropped > 0.0 || (band[0] == info.kl && band[1] == info.ku)),
                              "%s: half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
                              " of the permuted matrix, %" PetscInt_FMT ",%" PetscInt_FMT " factored",

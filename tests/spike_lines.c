@@ -114,7 +114,7 @@ static PetscInt Root(const PetscInt parent[], PetscInt v)
 }
 
 /* The weight of couplings taken from the strongest to the weakest, by the definition */
-static PetscErrorCode Greedy(PetscInt nv, const PetscReal w[], PetscReal *total)
+static PetscErrorCode OrderGreedily(PetscInt nv, const PetscReal w[], PetscReal *total)
 {
   PetscInt *degree, *parent;
 
@@ -169,7 +169,7 @@ static PetscErrorCode CheckForest(PetscInt nv, const PetscInt vertex[], const Pe
     for (PetscInt u = 0; u < nv; u++)
       if (w[v * nv + u] > 0.0 && degree[u] < 2 && degree[v] < 2 && path[u] != path[v]) maximal = PETSC_FALSE;
   PetscCall(SpikeTestCheck(maximal, "%s: a strong coupling of two ends is left", where));
-  PetscCall(Greedy(nv, w, &greedy));
+  PetscCall(OrderGreedily(nv, w, &greedy));
   PetscCall(SpikeTestCheck((PetscBool)(total >= (ties ? 0.5 : 0.9999) * greedy), "%s: weight %g, greedy %g", where,
                            (double)total, (double)greedy));
   PetscCall(PetscFree2(path, degree));

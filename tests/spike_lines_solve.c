@@ -108,7 +108,7 @@ static PetscErrorCode Count(const Problem *p, const char options[], PetscInt *it
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define LINES "-pc_type spike -pc_spike_mat_ordering_type lines "
+#define BYLINES "-pc_type spike -pc_spike_mat_ordering_type lines "
 
 /* most: as many iterations as so many times the others' are allowed, and one more */
 static PetscErrorCode CheckCount(const char what[], PetscInt its, PetscReal most, PetscInt others)
@@ -148,7 +148,7 @@ static PetscErrorCode TestAlone(void)
     PetscInt lines, grid, jacobi;
     char     options[256], what[64];
 
-    PetscCall(PetscSNPrintf(options, sizeof(options), "%s %s", cases[k].solver, LINES));
+    PetscCall(PetscSNPrintf(options, sizeof(options), "%s %s", cases[k].solver, BYLINES));
     PetscCall(Count(&p, options, &lines));
     PetscCall(PetscSNPrintf(options, sizeof(options), "%s -pc_type pbjacobi", cases[k].solver));
     PetscCall(Count(&p, options, &jacobi));

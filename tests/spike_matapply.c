@@ -96,7 +96,7 @@ static PetscErrorCode CheckColumns(PC pc, PetscBool trans, PetscInt ncols, Petsc
       if (!PetscIsNanScalar(a[i + j * ldy])) intact = PETSC_FALSE;
   PetscCall(MatDenseRestoreArrayRead(Y, &a));
   PetscCall(SpikeTestCheck(same, "%s: %" PetscInt_FMT " columns: the input changed", where, ncols));
-  PetscCall(SpikeTestCheck(intact, "%s: %" PetscInt_FMT " columns: wrote behind the rows of the result", where, ncols));
+  PetscCall(SpikeTestCheck(intact, "%s: %" PetscInt_FMT " columns: wrote after the rows of the result", where, ncols));
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&Y));
   PetscFunctionReturn(PETSC_SUCCESS);

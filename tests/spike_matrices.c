@@ -16,9 +16,9 @@ static char help
   error that their recurrences do not see; FGMRES does not.
 */
 typedef enum {
-  EXACT,
-  PARTITIONS,
-  BOOSTED,
+  WAY_EXACT,
+  WAY_PARTITIONS,
+  WAY_BOOSTED,
   NWAYS
 } Way;
 
@@ -58,16 +58,16 @@ static PetscErrorCode Solve(const char name[], Mat A, Vec b, Way way, PetscBool 
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, way == BOOSTED ? KSPFGMRES : KSPBCGS));
+  PetscCall(KSPSetType(ksp, way == WAY_BOOSTED ? KSPFGMRES : KSPBCGS));
   PetscCall(KSPSetTolerances(ksp, rtol, 0.0, PETSC_CURRENT, 300));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCSPIKE));
-  if (way == PARTITIONS) PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
-  if (way != BOOSTED) PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
+  if (way == WAY_PARTITIONS) PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+  if (way != WAY_BOOSTED) PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSetUp(ksp));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  if (way == PARTITIONS) { /* as many of 4 as the band allows */
+  if (way == WAY_PARTITIONS) { /* as many of 4 as the band allows */
     PetscInt most = PetscMax(1, PetscMin(4, n / PetscMax(1, PetscMax(info.kl, info.ku))));
 
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &most, 1, MPIU_INT, MPI_MIN, PETSC_COMM_WORLD));
@@ -103,12 +103,12 @@ static PetscErrorCode Solve(const char name[], Mat A, Vec b, Way way, PetscBool 
                           ways[way]));
     failures++;
   }
-  if (way != BOOSTED && info.boosted) {
+  if (way != WAY_BOOSTED && info.boosted) {
     PetscCall(
       PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %" PetscInt_FMT " pivots were boosted\n", name, ways[way], info.boosted));
     failures++;
   }
-  if (way == BOOSTED && !info.boosted) {
+  if (way == WAY_BOOSTED && !info.boosted) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s failed, but has no pivot to boost\n", name));
     failures++;
   }
@@ -160,16 +160,16 @@ int main(int argc, char **argv)
     PetscCall(MatMult(A, x, b));
     PetscCall(MatGetSize(A, &N, NULL));
     small = (PetscBool)(N < 50000); /* the tips of wedge6_K take longer than all others together */
-    PetscCall(Solve(name, A, b, EXACT, facts, &outcome[EXACT]));
-    if (small) PetscCall(Solve(name, A, b, PARTITIONS, facts, &outcome[PARTITIONS]));
+    PetscCall(Solve(name, A, b, WAY_EXACT, facts, &outcome[WAY_EXACT]));
+    if (small) PetscCall(Solve(name, A, b, WAY_PARTITIONS, facts, &outcome[WAY_PARTITIONS]));
     /* else there is nothing to boost */
-    if (outcome[EXACT][0] == 'z') PetscCall(Solve(name, A, b, BOOSTED, facts, &outcome[BOOSTED]));
+    if (outcome[WAY_EXACT][0] == 'z') PetscCall(Solve(name, A, b, WAY_BOOSTED, facts, &outcome[WAY_BOOSTED]));
     if (!isyoung)
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-15s %-12s %-12s %s\n", name, outcome[EXACT],
-                            small ? outcome[PARTITIONS] : "-",
-                            matrices[k].unstable  ? "depends on rounding"
-                            : outcome[BOOSTED][0] ? outcome[BOOSTED]
-                                                  : "-"));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-15s %-12s %-12s %s\n", name, outcome[WAY_EXACT],
+                            small ? outcome[WAY_PARTITIONS] : "-",
+                            matrices[k].unstable      ? "depends on rounding"
+                            : outcome[WAY_BOOSTED][0] ? outcome[WAY_BOOSTED]
+                                                      : "-"));
     PetscCall(MatDestroy(&A));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&b));

@@ -598,8 +598,8 @@ static PetscErrorCode TestFailures(void)
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
   c.singular = -1;
   PetscCall(LinesSet(&c, A));
-  PetscCall(CheckInverse(pc, A, 50 * Tolerance(), "behind a singular one"));
-  PetscCall(CheckFound(pc, 12, "behind a singular one"));
+  PetscCall(CheckInverse(pc, A, 50 * Tolerance(), "after a singular one"));
+  PetscCall(CheckFound(pc, 12, "after a singular one"));
   for (PetscInt k = 0; k < 2; k++) {
     const PetscInt    i = k ? c.start[3] - 1 : c.start[2], j = k ? c.start[2] : c.start[3] - 1;
     const PetscScalar zero = 0.0;
@@ -613,7 +613,7 @@ static PetscErrorCode TestFailures(void)
     PetscCall(SpikeTestCheck((PetscBool)(reason == PC_FACTOR_OTHER), "infinite corner %d: failed reason %d", (int)k,
                              (int)reason));
     PetscCall(LinesSet(&c, A));
-    PetscCall(CheckInverse(pc, A, 50 * Tolerance(), "behind an infinite corner"));
+    PetscCall(CheckInverse(pc, A, 50 * Tolerance(), "after an infinite corner"));
   }
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));

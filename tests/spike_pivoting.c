@@ -68,7 +68,7 @@ static PetscErrorCode Create(const Case *c, MatType type, Mat *A, PC *pc)
 }
 
 /* The 1-norm of rows and columns lo .. hi - 1 of a dense array */
-static PetscReal Norm(PetscInt n, const PetscScalar *a, PetscInt lo, PetscInt hi)
+static PetscReal GetNorm(PetscInt n, const PetscScalar *a, PetscInt lo, PetscInt hi)
 {
   PetscReal norm = 0.0;
 
@@ -163,8 +163,9 @@ static PetscErrorCode CheckOperator(const Case *c, PC pc, const char where[])
   if (!coupled) PetscCall(PetscArraycpy(ref, dinv, n * n));
   else if (c->type == PC_SPIKE_FULL) PetscCall(SpikeTestReference(n, a, c->kl, c->ku, 1, whole, PETSC_FALSE, ref));
   else PetscCall(SpikeTestReference(n, a, c->kl, c->ku, np, start, PETSC_TRUE, ref));
-  for (PetscInt p = 0; p < np; p++) cond = PetscMax(cond, Norm(n, a, 0, n) * Norm(n, dinv, start[p], start[p + 1]));
-  tol = 500 * EPS * cond * (coupled ? PetscMax(1.0, Norm(n, a, 0, n) * Norm(n, ref, 0, n)) : 1.0);
+  for (PetscInt p = 0; p < np; p++)
+    cond = PetscMax(cond, GetNorm(n, a, 0, n) * GetNorm(n, dinv, start[p], start[p + 1]));
+  tol = 500 * EPS * cond * (coupled ? PetscMax(1.0, GetNorm(n, a, 0, n) * GetNorm(n, ref, 0, n)) : 1.0);
   if (tol < 0.01) { /* else nothing can be said */
     PetscCall(PCSpikeGetInfo(pc, &info));
     PetscCall(SpikeTestCheck((PetscBool)(info.partitions == np && !info.boosted), "%s: %" PetscInt_FMT " partitions",
@@ -271,7 +272,7 @@ static PetscErrorCode TestRandom(PetscInt cases)
 }
 
 /* The solution by LAPACK's gbtrf and gbtrs, on one rank */
-static PetscErrorCode Lapack(const Case *c, Vec b, Vec x)
+static PetscErrorCode SolveByLapack(const Case *c, Vec b, Vec x)
 {
   const PetscInt ld = 2 * c->kl + c->ku + 1;
   PetscBLASInt   n = (PetscBLASInt)c->n, kl = (PetscBLASInt)c->kl, ku = (PetscBLASInt)c->ku, bld = (PetscBLASInt)ld;
@@ -318,7 +319,7 @@ static PetscErrorCode TestLapack(void)
     PetscCall(Create(&c, MATAIJ, &A, &pc));
     PetscCall(MatCreateVecs(A, &x, &b));
     PetscCall(SpikeTestSetRandom(b, 9));
-    PetscCall(Lapack(&c, b, x));
+    PetscCall(SolveByLapack(&c, b, x));
     PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, x, &lapack));
     PetscCall(PCApply(pc, b, x));
     PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, x, &ours));

@@ -7,7 +7,7 @@ static char
 #include "viewtext.h"
 
 /* The tolerance that PCSPIKE has by default */
-#define TOL (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-5 : (PetscReal)1e-12)
+#define MAXETA (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-5 : (PetscReal)1e-12)
 
 static PetscErrorCode Create(Mat A, Mat P, const char prefix[], KSP *ksp, PC *pc)
 {
@@ -72,7 +72,7 @@ static PetscErrorCode CheckSolve(KSP ksp, PetscBool trans, Vec b, Vec x, PetscIn
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PCGetOperators(pc, NULL, &P));
   PetscCall(SpikeTestBackwardError(P, trans, b, x, &eta));
-  PetscCall(SpikeTestSmall(eta, TOL, "backward error", where));
+  PetscCall(SpikeTestSmall(eta, MAXETA, "backward error", where));
   PetscCall(SpikeTestSmall(PetscAbsReal(eta - info.backward_error), 0.1 * eta + PETSC_MACHINE_EPSILON,
                            "another backward error", where));
   PetscCall(SpikeTestCheck((PetscBool)(info.solves == before.solves + 1 && info.unsolved == before.unsolved),
@@ -103,7 +103,7 @@ static PetscErrorCode CheckFailure(KSP ksp, Vec b, Vec x, PCFailedReason why, co
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(CheckReason(ksp, KSP_DIVERGED_PC_FAILED, why, where));
     PetscCall(PCSpikeGetInfo(pc, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(info.unsolved == before.unsolved + 1 && info.backward_error > TOL),
+    PetscCall(SpikeTestCheck((PetscBool)(info.unsolved == before.unsolved + 1 && info.backward_error > MAXETA),
                              "%s: %" PetscInt_FMT " solves failed, backward error %g", where, info.unsolved,
                              (double)info.backward_error));
     PetscCall(CheckView(pc, "FAILED: The backward error of a solve is", PETSC_TRUE, where));
@@ -217,7 +217,7 @@ static PetscErrorCode TestExtremes(void)
     PetscCall(VecAXPY(y, -1.0, x));
     PetscCall(VecNorm(y, NORM_INFINITY, &error));
     PetscCall(VecNorm(x, NORM_INFINITY, &norm));
-    PetscCall(SpikeTestSmall(error, 1000 * TOL * norm, "another solution", where));
+    PetscCall(SpikeTestSmall(error, 1000 * MAXETA * norm, "another solution", where));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
@@ -407,7 +407,7 @@ static PetscErrorCode TestProduct(void)
       wrong = 0;
       PetscCall(CheckReason(ksp, KSP_CONVERGED_ITS, PC_NOERROR, where));
       PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, x, &eta));
-      PetscCall(SpikeTestSmall(eta, TOL, "backward error", where));
+      PetscCall(SpikeTestSmall(eta, MAXETA, "backward error", where));
       PetscCall(PCSpikeGetInfo(pc, &info));
       PetscCall(SpikeTestCheck((PetscBool)(!info.unsolved && calls >= (truncated ? k : 1)),
                                "%s: %" PetscInt_FMT " unsolved, %" PetscInt_FMT " calls", where, info.unsolved, calls));
@@ -566,7 +566,7 @@ static PetscErrorCode TestDirect(PetscBool solve)
       PetscCall(MatDenseGetColumnVecRead(B, c, &b));
       PetscCall(MatDenseGetColumnVecRead(X, c, &x));
       PetscCall(SpikeTestBackwardError(A, (PetscBool)(k % 2), b, x, &eta));
-      PetscCall(SpikeTestSmall(eta, TOL, "backward error of a column", "direct"));
+      PetscCall(SpikeTestSmall(eta, MAXETA, "backward error of a column", "direct"));
       PetscCall(MatDenseRestoreColumnVecRead(X, c, &x));
       PetscCall(MatDenseRestoreColumnVecRead(B, c, &b));
     }

@@ -7,12 +7,12 @@ static char help[] = "PCSPIKE where partitions are singular though the system ha
 
 #include "spiketest.h"
 
-#define KINDS 3
+#define NKINDS 3
 static const char *const kinds[] = {"chains", "swaps", "swaps with others"};
 
 /*
   chains: a_ij = 1 where |i - j| = 3, of an odd number of rows each, which is singular
-  swaps:  a_ij = 1 where i and j are partners: groups of 6 rows, three with the three behind them; regular
+  swaps:  a_ij = 1 where i and j are partners: groups of 6 rows, three with the three after them; regular
   with others: and small entries besides
   ordinary: the same pattern, dominant
 */
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
-  for (PetscInt kind = 0; kind < KINDS; kind++)
+  for (PetscInt kind = 0; kind < NKINDS; kind++)
     for (size_t n = 0; n < PETSC_STATIC_ARRAY_LENGTH(sizes); n++)
       for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(partitions); p++) PetscCall(Test(kind, sizes[n], partitions[p]));
   PetscCall(SpikeTestEnd("spike_singular"));

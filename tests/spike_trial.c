@@ -9,7 +9,7 @@ typedef enum {
   BAND,     /* nothing else                  */
   ARROW,    /* 1 to 3 full rows and columns  */
   PERIODIC, /* corners of 1 to 5 diagonals   */
-  KINDS
+  NKINDS
 } Kind;
 static const char *const Kinds[] = {"band", "arrow", "periodic"};
 
@@ -37,7 +37,7 @@ static PetscScalar Entry(PetscInt seed, PetscInt i, PetscInt j)
 static Case Make(PetscInt seed)
 {
   const PetscReal dominance[] = {1.5, 0.3, 0.1, -1.0};
-  const Case      c = {(Kind)(seed / 4 % KINDS), seed, 60 + Pick(seed, 0, 140), Pick(seed, 1, 7), Pick(seed, 2, 7),
+  const Case      c = {(Kind)(seed / 4 % NKINDS), seed, 60 + Pick(seed, 0, 140), Pick(seed, 1, 7), Pick(seed, 2, 7),
                        dominance[seed % 4]};
 
   return c;
@@ -106,7 +106,7 @@ typedef enum {
   SOLVER, /* MATSOLVERSPIKE in PCLU       */
   BCGS,   /* KSPBCGSFUSED                 */
   GMRES,  /* KSPGMRES, right              */
-  METHODS
+  NMETHODS
 } Method;
 static const char *const Methods[] = {"preonly", "MATSOLVERSPIKE", "bcgsfused", "gmres"};
 
@@ -179,7 +179,7 @@ static PetscErrorCode TestCase(const Case *c, PetscBool *counted)
                             ",%" PetscInt_FMT ", dominance %g, cond %.1e",
                             c->seed, Kinds[c->kind], c->n, c->kl, c->ku, (double)c->dominance, (double)(1 / rcond)));
     PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, c->n, a, PETSC_DECIDE, &A));
-    for (int m = 0; m < METHODS; m++) {
+    for (int m = 0; m < NMETHODS; m++) {
       PetscCall(Create(A, (Method)m, &ksp));
       PetscCall(Solve(ksp, (Method)m, A, where));
       PetscCall(KSPDestroy(&ksp));
@@ -195,8 +195,8 @@ static PetscErrorCode TestRefill(Kind kind, PetscInt seed)
 {
   Case         c = {kind, seed, 150, 3, 2, 0.0};
   PetscScalar *a;
-  Mat          A            = NULL;
-  KSP          ksp[METHODS] = {NULL};
+  Mat          A             = NULL;
+  KSP          ksp[NMETHODS] = {NULL};
   PC           pc;
   PCSpikeInfo  info;
   PetscReal    rcond;
@@ -218,7 +218,7 @@ static PetscErrorCode TestRefill(Kind kind, PetscInt seed)
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
     PetscCall(PetscSNPrintf(where, sizeof(where), "refill %d of %s, seed %" PetscInt_FMT, step, Kinds[kind], seed));
-    for (int m = 0; m < METHODS; m++) {
+    for (int m = 0; m < NMETHODS; m++) {
       if (!step) PetscCall(Create(A, (Method)m, &ksp[m]));
       PetscCall(Solve(ksp[m], (Method)m, A, where));
     }
@@ -227,7 +227,7 @@ static PetscErrorCode TestRefill(Kind kind, PetscInt seed)
     if (kind == BAND && step % 2)
       PetscCall(SpikeTestCheck((PetscBool)(info.growth < 10), "%s: growth %g", where, (double)info.growth));
   }
-  for (int m = 0; m < METHODS; m++) PetscCall(KSPDestroy(&ksp[m]));
+  for (int m = 0; m < NMETHODS; m++) PetscCall(KSPDestroy(&ksp[m]));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
   }
   PetscCall(SpikeTestCheck((PetscBool)(2 * counted > count), "only %" PetscInt_FMT " of %" PetscInt_FMT " regular",
                            counted, count));
-  for (int k = 0; k < KINDS; k++)
+  for (int k = 0; k < NKINDS; k++)
     for (PetscInt seed = 0; seed < 3; seed++) PetscCall(TestRefill((Kind)k, seed));
   PetscCall(SpikeTestEnd("spike_trial"));
   PetscCall(PetscFinalize());

@@ -7,7 +7,7 @@ static char
 #include "spiketest.h"
 
 /* Rows 0 <= i < n of each rank, the second one from the end with few */
-static PetscErrorCode Rows(PetscInt many, PetscInt few, PetscInt *nlocal, PetscInt *n)
+static PetscErrorCode GetRows(PetscInt many, PetscInt few, PetscInt *nlocal, PetscInt *n)
 {
   PetscMPIInt size, rank;
 
@@ -92,7 +92,7 @@ static PetscErrorCode TestTips(void)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (PetscDefined(USE_REAL_SINGLE) || size < 4) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Rows(rows, 2, &nlocal, &band.n));
+  PetscCall(GetRows(rows, 2, &nlocal, &band.n));
   PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, nlocal, MATAIJ, &A));
   PetscCall(SpikeTestLargeTips(&band, rows, band.n - 3, A));
   PetscCall(MatCreateVecs(A, &x, &b));

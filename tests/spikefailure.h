@@ -61,7 +61,7 @@ static inline PetscErrorCode Section(const char name[])
 #define CATCH(ierr, call) \
   do { \
     memset(&caught, 0, sizeof(caught)); \
-    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
+    PetscCall(PetscPushErrorHandler(CatchAt, NULL)); \
     ierr = call; \
     PetscCall(PetscPopErrorHandler()); \
   } while (0)
@@ -153,7 +153,7 @@ static inline PetscErrorCode EntryPut(Mat A, PetscInt row, PetscInt col, PetscSc
   ---- What a solver shows
   ------------------------------------------------------------------------------------------------
 */
-static inline PetscErrorCode CheckView(PC pc, const char part[], int line)
+static inline PetscErrorCode CheckViewAt(PC pc, const char part[], int line)
 {
   char        text[4096];
   PetscMPIInt rank;
@@ -183,7 +183,7 @@ static inline PetscErrorCode NotFinite(Vec x, PetscInt *count)
 }
 
 /* A solve that converges, to what A and b ask */
-static inline PetscErrorCode CheckSolves(KSP ksp, Mat A, Vec b, int line)
+static inline PetscErrorCode CheckSolvesAt(KSP ksp, Mat A, Vec b, int line)
 {
   Vec                x, r;
   PetscReal          rnorm, bnorm, rtol;
@@ -217,7 +217,7 @@ static inline PetscErrorCode CheckSolves(KSP ksp, Mat A, Vec b, int line)
   After a setup that failed with this reason, on one rank or on all: no solve, on any rank; applies that end, flag their
   result and leave their input alone; a view and an info
 */
-static inline PetscErrorCode CheckFailed(KSP ksp, Vec b, PCFailedReason expected, int line)
+static inline PetscErrorCode CheckFailedAt(KSP ksp, Vec b, PCFailedReason expected, int line)
 {
   const char *const  types[] = {KSPBCGS, KSPGMRES, KSPPREONLY};
   KSPType            type;
@@ -294,9 +294,9 @@ static inline PetscErrorCode CheckFailed(KSP ksp, Vec b, PCFailedReason expected
   PetscCall(VecDestroy(&copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-#define CHECKSOLVES(ksp, A, b)      PetscCall(CheckSolves(ksp, A, b, __LINE__))
-#define CHECKFAILED(ksp, b, reason) PetscCall(CheckFailed(ksp, b, reason, __LINE__))
-#define CHECKVIEW(pc, part)         PetscCall(CheckView(pc, part, __LINE__))
+#define CHECKSOLVES(ksp, A, b)      PetscCall(CheckSolvesAt(ksp, A, b, __LINE__))
+#define CHECKFAILED(ksp, b, reason) PetscCall(CheckFailedAt(ksp, b, reason, __LINE__))
+#define CHECKVIEW(pc, part)         PetscCall(CheckViewAt(pc, part, __LINE__))
 
 /* BCGS with PCSPIKE on A, zero pivots fail; the text of the options in errors carries the prefix */
 static inline PetscErrorCode SolverCreate(Mat A, const char prefix[], KSP *ksp, PC *pc)

@@ -66,7 +66,7 @@ static void Derivative(const PetscScalar U[4], int d, PetscScalar A[4][4])
 }
 
 /* J <- R'(U), block by block: the flux through the faces to the neighbours before and after, along x and along y */
-static PetscErrorCode Jacobian(Flow *f, const PetscScalar ***U)
+static PetscErrorCode FillJacobian(Flow *f, const PetscScalar ***U)
 {
   PetscFunctionBeginUser;
   PetscCall(MatZeroEntries(f->J));
@@ -122,7 +122,7 @@ static PetscErrorCode Residual(Flow *f, PetscBool jacobian)
       }
     }
   }
-  if (jacobian) PetscCall(Jacobian(f, U));
+  if (jacobian) PetscCall(FillJacobian(f, U));
   PetscCall(DMDAVecRestoreArrayDOF(f->da, f->R, &R));
   PetscCall(DMDAVecRestoreArrayDOFRead(f->da, f->old, (void *)&old));
   PetscCall(DMDAVecRestoreArrayDOFRead(f->da, f->local, (void *)&U));

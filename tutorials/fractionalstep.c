@@ -135,7 +135,7 @@ static PetscErrorCode AdvectionDiffusion(Flow *f)
 }
 
 /* b <- factor div (u, v) */
-static PetscErrorCode Divergence(Flow *f, PetscReal factor, Vec b)
+static PetscErrorCode ComputeDivergence(Flow *f, PetscReal factor, Vec b)
 {
   PetscInt      xs, ys, xm, ym;
   PetscScalar **u, **v, **ba;
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
     PetscCall(AdvectionDiffusion(&f));
     PetscCall(KSPSolve(f.velocity, f.bu, f.u));
     PetscCall(KSPSolve(f.velocity, f.bv, f.v));
-    PetscCall(Divergence(&f, -f.h * f.h / f.dt, f.bp));
+    PetscCall(ComputeDivergence(&f, -f.h * f.h / f.dt, f.bp));
     PetscCall(KSPSolve(f.pressure, f.bp, f.p));
     PetscCall(Correct(&f));
   }
@@ -229,7 +229,7 @@ int main(int argc, char **argv)
   /* 4. What came out */
   PetscCall(VecViewFromOptions(f.u, NULL, "-u_view"));
   PetscCall(VecViewFromOptions(f.p, NULL, "-p_view"));
-  PetscCall(Divergence(&f, 1.0, f.bp));
+  PetscCall(ComputeDivergence(&f, 1.0, f.bp));
   PetscCall(VecNorm(f.bp, NORM_INFINITY, &divergence));
   PetscCall(Exact(&f, 0.5, f.bu, f.bv));
   PetscCall(VecAXPY(f.bu, -1.0, f.u));

@@ -176,7 +176,7 @@ static PetscErrorCode Exact(const Flow *f, PetscReal t, Vec u[3])
   PetscFunctionBeginUser;
   PetscCall(DMDAGetCorners(f->da, &s[0], &s[1], &s[2], &m[0], &m[1], &m[2]));
   for (PetscInt c = 0; c < 3; c++) {
-    const PetscInt before = (c + 2) % 3, behind = (c + 1) % 3;
+    const PetscInt before = (c + 2) % 3, after = (c + 1) % 3;
 
     PetscCall(DMDAVecGetArrayWrite(f->da, u[c], &a));
     for (PetscInt k = s[2]; k < s[2] + m[2]; k++)
@@ -184,7 +184,7 @@ static PetscErrorCode Exact(const Flow *f, PetscReal t, Vec u[3])
         for (PetscInt i = s[0]; i < s[0] + m[0]; i++) {
           const PetscReal x[3] = {(i + 0.5) * f->h, (j + 0.5) * f->h, (k + 0.5) * f->h};
 
-          a[k][j][i] = decay * (abc[c] * PetscSinReal(x[before]) + abc[before] * PetscCosReal(x[behind]));
+          a[k][j][i] = decay * (abc[c] * PetscSinReal(x[before]) + abc[before] * PetscCosReal(x[after]));
         }
     PetscCall(DMDAVecRestoreArrayWrite(f->da, u[c], &a));
   }
@@ -206,7 +206,7 @@ static PetscErrorCode Explicit(Flow *f, PetscInt c)
 }
 
 /* div <- factor times the divergence of u */
-static PetscErrorCode Divergence(Flow *f, PetscReal factor)
+static PetscErrorCode ComputeDivergence(Flow *f, PetscReal factor)
 {
   PetscFunctionBeginUser;
   PetscCall(MatMult(f->F[0], f->u[0], f->div));
@@ -250,7 +250,7 @@ static PetscErrorCode Step(Flow *f)
     f->its[0] += its;
   }
   PetscCall(Account(f, 0, &now));
-  PetscCall(Divergence(f, -f->h * f->h / f->dt));
+  PetscCall(ComputeDivergence(f, -f->h * f->h / f->dt));
   PetscCall(Account(f, 2, &now));
   PetscCall(KSPSolve(f->pressure, f->div, f->p));
   PetscCall(KSPGetIterationNumber(f->pressure, &its));
@@ -311,7 +311,7 @@ int main(int argc, char **argv)
   /* 4. What came out */
   PetscCall(VecViewFromOptions(f.u[0], NULL, "-u_view"));
   PetscCall(VecViewFromOptions(f.p, NULL, "-p_view"));
-  PetscCall(Divergence(&f, 1.0));
+  PetscCall(ComputeDivergence(&f, 1.0));
   PetscCall(VecNorm(f.div, NORM_INFINITY, &divergence));
   PetscCall(Exact(&f, t, f.b));
   for (PetscInt c = 0; c < 3; c++) {

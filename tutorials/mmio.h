@@ -151,10 +151,10 @@ static inline PetscBool MMEntry_Private(MMFile *f, PetscInt *cnt, PetscInt ij[],
     return MMBadLine_Private(f, "expected a row and a column");
   if (i < 1 || i > f->m || j < 1 || j > f->n)
     return MMBadLine_Private(f, "row or column outside the matrix; they count from 1");
-  if (!f->pattern && !MMReal_Private(&c, &re)) return MMBadLine_Private(f, "expected a value behind row and column");
+  if (!f->pattern && !MMReal_Private(&c, &re)) return MMBadLine_Private(f, "expected a value after row and column");
   if (f->iscomplex && !MMReal_Private(&c, &im))
-    return MMBadLine_Private(f, "expected a real and an imaginary part behind row and column");
-  if (!MMEnd_Private(c)) return MMBadLine_Private(f, "unexpected text behind the entry");
+    return MMBadLine_Private(f, "expected a real and an imaginary part after row and column");
+  if (!MMEnd_Private(c)) return MMBadLine_Private(f, "unexpected text after the entry");
   ij[0] = (PetscInt)(i - 1);
   ij[1] = (PetscInt)(j - 1);
 #if PetscDefined(USE_COMPLEX)

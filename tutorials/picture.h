@@ -9,9 +9,9 @@
 
 #include <petscspike.h>
 
-#define CELLS  150 /* squares of a picture, along a side */
-#define SIDE   450
-#define CURVES 16 /* partitions whose spikes are drawn */
+#define CELLS     150 /* squares of a picture, along a side */
+#define SIDE      450
+#define MAXCURVES 16 /* partitions whose spikes are drawn */
 
 /* Rows and columns in the order of the band, those of the border last */
 typedef struct {
@@ -229,11 +229,11 @@ static inline PetscErrorCode SpikeLevels_Private(const Band *band, KSP ksp, Pets
 /* A curve for each spike, to the right of the partition dark, to its left green; the scale is logarithmic */
 static inline PetscErrorCode DrawSpikes_Private(FILE *fp, const Band *band)
 {
-  PetscReal level[2 * CURVES][CELLS], least = 0.1;
+  PetscReal level[2 * MAXCURVES][CELLS], least = 0.1;
   int       decades;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < 2 * CURVES; k++)
+  for (PetscInt k = 0; k < 2 * MAXCURVES; k++)
     for (PetscInt c = 0; c < CELLS; c++) level[k][c] = -1.0;
   for (PetscInt p = 0; p < band->np; p++) {
     IS  rows;
@@ -255,7 +255,7 @@ static inline PetscErrorCode DrawSpikes_Private(FILE *fp, const Band *band)
     PetscCall(KSPDestroy(&ksp));
     PetscCall(MatDestroy(&D));
   }
-  for (PetscInt k = 0; k < 2 * CURVES; k++)
+  for (PetscInt k = 0; k < 2 * MAXCURVES; k++)
     for (PetscInt c = 0; c < CELLS; c++)
       if (level[k][c] > 0.0) least = PetscMin(least, level[k][c]);
   decades = least > 1e-16 ? (int)ceil(-log10((double)least)) : 16; /* below it is rounding */
@@ -288,7 +288,7 @@ static inline PetscErrorCode DrawSpikes_Private(FILE *fp, const Band *band)
 static inline PetscErrorCode BandDraw(const char name[], Mat A, PetscInt kl, PetscInt ku, const Band *band,
                                       const char what[])
 {
-  const PetscBool curves = (PetscBool)(band->np > 1 && band->np <= CURVES);
+  const PetscBool curves = (PetscBool)(band->np > 1 && band->np <= MAXCURVES);
   const int       height = curves ? 645 : 490;
   char            title[256], border[64] = "", cut[64] = "";
   FILE           *fp;

@@ -61,11 +61,11 @@ static PetscErrorCode LinesCreate(const Water *w, PetscBool alongx, const char p
   for (PetscInt row = rstart; row < rend; row++) {
     const PetscInt  line = row / n, k = row % n;
     const PetscReal before = k == 0 ? 0.0 : r * Depth(w, (alongx ? k : line + 0.5) / n),
-                    behind = k == n - 1 ? 0.0 : r * Depth(w, (alongx ? k + 1.0 : line + 0.5) / n);
+                    after  = k == n - 1 ? 0.0 : r * Depth(w, (alongx ? k + 1.0 : line + 0.5) / n);
 
-    PetscCall(MatSetValue(*A, row, row, 1.0 + before + behind, INSERT_VALUES));
+    PetscCall(MatSetValue(*A, row, row, 1.0 + before + after, INSERT_VALUES));
     if (k > 0) PetscCall(MatSetValue(*A, row, row - 1, -before, INSERT_VALUES));
-    if (k < n - 1) PetscCall(MatSetValue(*A, row, row + 1, -behind, INSERT_VALUES));
+    if (k < n - 1) PetscCall(MatSetValue(*A, row, row + 1, -after, INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
@@ -149,7 +149,7 @@ static PetscErrorCode Begin(const Water *w, PetscReal factor, Vec eta)
 }
 
 /* delta as above; a L eta = 4 (eta - X eta) + 4 (eta - Y eta) */
-static PetscErrorCode Delta(Water *w)
+static PetscErrorCode GetDelta(Water *w)
 {
   PetscFunctionBeginUser;
   PetscCall(MatMult(w->Y, w->eta, w->by));
@@ -171,7 +171,7 @@ static PetscErrorCode Delta(Water *w)
 static PetscErrorCode Step(Water *w, PetscBool first)
 {
   PetscFunctionBeginUser;
-  PetscCall(Delta(w));
+  PetscCall(GetDelta(w));
   if (first) {
     PetscCall(VecCopy(w->eta, w->old));
     PetscCall(VecAXPY(w->eta, 0.5, w->delta));
@@ -204,7 +204,7 @@ static PetscErrorCode Wave(PetscInt n, PetscInt steps, PetscReal *error)
 }
 
 /* What the volume of a hump changes by on its way to the beach, relative to the hump; or the time of a step */
-static PetscErrorCode Beach(PetscInt n, PetscInt steps, PetscBool timed, PetscReal *change)
+static PetscErrorCode MakeBeach(PetscInt n, PetscInt steps, PetscBool timed, PetscReal *change)
 {
   Water          w;
   PetscScalar    before, after;
@@ -257,7 +257,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-time", &timed, NULL));
   PetscCheck(n > 0 && steps > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-n and -steps from 1");
   if (timed) {
-    PetscCall(Beach(n, steps, PETSC_TRUE, &change));
+    PetscCall(MakeBeach(n, steps, PETSC_TRUE, &change));
     PetscCall(PetscFinalize());
     return 0;
   }
@@ -271,7 +271,7 @@ int main(int argc, char **argv)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD,
                           "half the spacing and half the time step: errors %.3g and %.3g, ratio %.3g\n",
                           (double)error[0], (double)error[1], (double)ratio));
-  PetscCall(Beach(n, steps, PETSC_FALSE, &change));
+  PetscCall(MakeBeach(n, steps, PETSC_FALSE, &change));
   if (change < 1e-12) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the volume of the hump stays\n"));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the volume of the hump changes by %.2g\n", (double)change));
   PetscCall(PetscFinalize());

@@ -221,7 +221,7 @@ static PetscErrorCode Write(const Lines *lines, const PetscReal g[])
   left: what smoothing leaves of the noise, by sums of squares. wrong: the second derivatives that smoothing has found
   are those of the spline through its values; by how much they differ, over the largest
 */
-static PetscErrorCode Smooth(const Lines *lines, PetscReal *left, PetscReal *wrong)
+static PetscErrorCode SolveSmooth(const Lines *lines, PetscReal *left, PetscReal *wrong)
 {
   const PetscInt     n = lines->n, rows = n - 1;
   PetscReal         *f, squares[2]      = {0.0, 0.0}, size;
@@ -343,7 +343,7 @@ int main(int argc, char **argv)
   else
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "half the spacing: errors %.3g and %.3g, ratio %.3g\n", (double)error[0],
                           (double)error[1], (double)ratio));
-  PetscCall(Smooth(&lines, &left, &wrong));
+  PetscCall(SolveSmooth(&lines, &left, &wrong));
   if (left < 0.5) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "smoothing leaves less than half of the noise\n"));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "smoothing leaves %.2g of the noise\n", (double)left));
   if (wrong < 1e-8) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the smoothed curve is the spline through its values\n"));

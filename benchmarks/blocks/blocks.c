@@ -68,7 +68,7 @@ static PetscErrorCode RunParts(Place *p, const Parts *parts, const Peers *peers)
   if (parts->ilu) PetscCall(IluPart(p, peers->ilu));
   if (parts->tasks) PetscCall(TallTasks(p, peers->tall));
   if (parts->lutasks) PetscCall(IluTasks(p, peers->ilu));
-  if (parts->multtasks) PetscCall(MultTasks(p, peers->mult));
+  if (parts->multtasks) PetscCall(TimeMultTasks(p, peers->mult));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

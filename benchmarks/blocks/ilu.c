@@ -6,15 +6,15 @@
 /* Diagonal blocks are dominant by a little, so that factors stay far from the matrix */
 static void IluValues(const Run *run, Ilu *t)
 {
-  const SpikeDouble *tile = (const SpikeDouble *)run->tile[0];
-  const PetscInt     bs   = t->bs;
+  const SpikeDouble *numbers = (const SpikeDouble *)run->numbers[0];
+  const PetscInt     bs      = t->bs;
 
   for (PetscInt i = 0; i < t->nb; i++)
     for (PetscInt k = t->bi[i]; k < t->bi[i + 1]; k++)
       for (PetscInt e = 0; e < bs * bs; e++) {
         const PetscCount at = (PetscCount)k * bs * bs + e;
 
-        t->ba[at] = (PetscScalar)tile[at % TILE];
+        t->ba[at] = (PetscScalar)numbers[at % PERIOD];
         if (t->bj[k] == i && e % (bs + 1) == 0) t->ba[at] += 4.0 * (PetscReal)bs;
       }
 }
@@ -35,7 +35,7 @@ PetscErrorCode IluCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, P
   t->ntasks    = ntasks;
   PetscCall(Stencil(edge, ntasks, &t->bi, &t->bj));
   PetscCall(PetscMalloc1((size_t)t->bi[t->nb] * bs * bs, &t->ba));
-  PetscCall(PetscMalloc1((size_t)t->nb * bs * MAXRHS, &t->hostx));
+  PetscCall(PetscMalloc1((size_t)t->nb * bs * MOSTRHS, &t->hostx));
   PetscCall(PetscMalloc1(ntasks + 1, &start));
   for (PetscInt i = 0; i <= ntasks; i++) start[i] = i * cube;
   IluValues(p->run, t);
@@ -57,13 +57,13 @@ PetscErrorCode IluCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, P
   for (PetscInt k = 0; k < t->copies; k++) {
     t->lu[k].p         = &t->pattern;
     t->lu[k].precision = precision;
-    t->lu[k].maxrhs    = MAXRHS;
+    t->lu[k].maxrhs    = MOSTRHS;
     t->lu[k].b         = &p->b;
     PetscCall((*p->b.k->lucreate)(&t->lu[k]));
   }
-  PetscCall((*p->b.k->alloc)(&p->b, (size_t)t->copies * MAXRHS * t->nb * bs * sizeof(PetscScalar), (void **)&t->b));
-  PetscCall((*p->b.k->alloc)(&p->b, (size_t)t->copies * MAXRHS * t->nb * bs * sizeof(PetscScalar), (void **)&t->x));
-  PetscCall(Fill(p, NativePrecision(), (PetscCount)t->copies * MAXRHS * t->nb * bs, t->b));
+  PetscCall((*p->b.k->alloc)(&p->b, (size_t)t->copies * MOSTRHS * t->nb * bs * sizeof(PetscScalar), (void **)&t->b));
+  PetscCall((*p->b.k->alloc)(&p->b, (size_t)t->copies * MOSTRHS * t->nb * bs * sizeof(PetscScalar), (void **)&t->x));
+  PetscCall(FillPlace(p, NativePrecision(), (PetscCount)t->copies * MOSTRHS * t->nb * bs, t->b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,7 +112,7 @@ static PetscErrorCode IluSolve(void *ctx, PetscInt k)
 {
   Ilu             *t  = (Ilu *)ctx;
   const PetscInt   n  = t->nb * t->bs;
-  const PetscCount at = (PetscCount)k * MAXRHS * n;
+  const PetscCount at = (PetscCount)k * MOSTRHS * n;
 
   PetscFunctionBeginUser;
   PetscCall((*t->p->b.k->lusolve)(&t->lu[k], SPIKE_BLOCK_PLAIN, t->m, t->b + at, n, t->x + at, n));
@@ -251,7 +251,7 @@ static PetscErrorCode IluPETScFactor(void *ctx, PetscInt k)
 static PetscErrorCode IluPETScSolve(void *ctx, PetscInt k)
 {
   IluPETSc        *s  = (IluPETSc *)ctx;
-  const PetscCount at = (PetscCount)k * MAXRHS * s->t->nb * s->t->bs;
+  const PetscCount at = (PetscCount)k * MOSTRHS * s->t->nb * s->t->bs;
 
   PetscFunctionBeginUser;
   if (s->t->m > 1) {

@@ -8,7 +8,7 @@
 #include "run.h"
 
 #define MAXLUCOPIES 128
-#define MAXRHS      16
+#define MOSTRHS     16
 
 /*
   Copies of ntasks matrices on cubes, one after the other in the same arrays; the matrix in blocks. On the host: bi,

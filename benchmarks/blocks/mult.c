@@ -22,8 +22,8 @@ static PetscErrorCode MultCreate(Place *p, PetscSpikePrecision precision, PetscI
   PetscCall((*p->b.k->alloc)(&p->b, (size_t)t->nz * bs * bs * size, &t->a));
   PetscCall((*p->b.k->alloc)(&p->b, (size_t)nb * bs * mostm * size, &t->x));
   PetscCall((*p->b.k->alloc)(&p->b, (size_t)nb * bs * mostm * size, &t->y));
-  PetscCall(Fill(p, precision, (PetscCount)t->nz * bs * bs, t->a));
-  PetscCall(Fill(p, precision, (PetscCount)nb * bs * mostm, t->x));
+  PetscCall(FillPlace(p, precision, (PetscCount)t->nz * bs * bs, t->a));
+  PetscCall(FillPlace(p, precision, (PetscCount)nb * bs * mostm, t->x));
   for (PetscInt i = 0; i < ntasks; i++) {
     PetscCall((*p->b.k->matcreate)(&p->b, bs, nb / ntasks, nb / ntasks, bi, bj, trans, &t->A[i]));
     t->A[i].a = (const char *)t->a + (size_t)i * (t->nz / ntasks) * bs * bs * size;
@@ -91,7 +91,7 @@ static PetscErrorCode MultOurs(void *ctx, PetscInt k)
 */
 PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error)
 {
-  const SpikeDouble *tile = (const SpikeDouble *)t->p->run->tile[0];
+  const SpikeDouble *numbers = (const SpikeDouble *)t->p->run->numbers[0];
   const PetscInt     bs = t->bs, n = t->nb * bs, m = t->m;
   const size_t       size = NumberBytes(t->precision);
   PetscInt          *i, *k;
@@ -128,8 +128,8 @@ PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error)
           for (PetscInt q = 0; q < bs; q++) {
             const PetscCount from = (PetscCount)i[b] * bs + q;
             const SpikeDouble
-              v = tile[(((PetscCount)k[b] * bs + (t->trans ? r : q)) * bs + (t->trans ? q : r)) % TILE] *
-                  tile[(rowmajor ? from * m + c : (PetscCount)c * n + from) % TILE];
+              v = numbers[(((PetscCount)k[b] * bs + (t->trans ? r : q)) * bs + (t->trans ? q : r)) % PERIOD] *
+                  numbers[(rowmajor ? from * m + c : (PetscCount)c * n + from) % PERIOD];
 
             sum += v;
             norm += Magnitude(v);
@@ -272,7 +272,7 @@ PetscErrorCode MultPart(Place *p, const MultPeers *peers)
 }
 
 /* Many of them at once, each on a cube of edge run->taskedge, and 30; one and four columns */
-PetscErrorCode MultTasks(Place *p, const MultPeers *peers)
+PetscErrorCode TimeMultTasks(Place *p, const MultPeers *peers)
 {
   const Run *run = p->run;
   Key        key = {NULL};

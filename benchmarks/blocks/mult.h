@@ -35,5 +35,5 @@ extern const MultPeers multhostpeers;
 void           MultTaskList(const Mult *t, SpikeBlockTask tasks[]);
 PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error);
 PetscErrorCode MultPart(Place *p, const MultPeers *peers);
-PetscErrorCode MultTasks(Place *p, const MultPeers *peers);
+PetscErrorCode TimeMultTasks(Place *p, const MultPeers *peers);
 PetscErrorCode MultGroups(Place *p, const MultPeers *peers, PetscInt nb, PetscInt bs);

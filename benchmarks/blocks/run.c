@@ -11,8 +11,8 @@ PetscErrorCode TilesCreate(Run *run)
   SpikeSingle *s;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc2(TILE, &d, TILE, &s));
-  for (PetscCount i = 0; i < TILE; i++) {
+  PetscCall(PetscMalloc2(PERIOD, &d, PERIOD, &s));
+  for (PetscCount i = 0; i < PERIOD; i++) {
     const float v = (float)Uniform((uint64_t)i, 3);
 
 #if defined(PETSC_USE_COMPLEX)
@@ -22,15 +22,15 @@ PetscErrorCode TilesCreate(Run *run)
 #endif
     s[i] = (SpikeSingle)d[i];
   }
-  run->tile[0] = d;
-  run->tile[1] = s;
+  run->numbers[0] = d;
+  run->numbers[1] = s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode TilesDestroy(Run *run)
 {
-  SpikeDouble *d = (SpikeDouble *)run->tile[0];
-  SpikeSingle *s = (SpikeSingle *)run->tile[1];
+  SpikeDouble *d = (SpikeDouble *)run->numbers[0];
+  SpikeSingle *s = (SpikeSingle *)run->numbers[1];
 
   PetscFunctionBeginUser;
   PetscCall(PetscFree2(d, s));
@@ -38,16 +38,16 @@ PetscErrorCode TilesDestroy(Run *run)
 }
 
 /* d, of the place's memory, <- random numbers */
-PetscErrorCode Fill(Place *p, PetscSpikePrecision precision, PetscCount count, void *d)
+PetscErrorCode FillPlace(Place *p, PetscSpikePrecision precision, PetscCount count, void *d)
 {
   const size_t size = NumberBytes(precision);
   char        *at   = (char *)d;
 
   PetscFunctionBeginUser;
   PetscCall((*p->b.k->copy)(&p->b, PETSC_TRUE, PETSC_FALSE, d,
-                            p->run->tile[precision == PETSC_SPIKE_PRECISION_DOUBLE ? 0 : 1],
-                            (size_t)PetscMin(count, TILE) * size));
-  for (PetscCount done = TILE, more; done < count; done += more) {
+                            p->run->numbers[precision == PETSC_SPIKE_PRECISION_DOUBLE ? 0 : 1],
+                            (size_t)PetscMin(count, PERIOD) * size));
+  for (PetscCount done = PERIOD, more; done < count; done += more) {
     more = PetscMin(done, count - done);
     PetscCall((*p->b.k->copy)(&p->b, PETSC_TRUE, PETSC_TRUE, at + (size_t)done * size, at, (size_t)more * size));
   }

@@ -13,7 +13,7 @@
 #define MAXLIST   16
 
 /* random numbers: longer arrays repeat them, and a prime number of them lies across rows and columns */
-#define TILE ((PetscCount)1000003)
+#define PERIOD ((PetscCount)1000003)
 
 /* Enqueues, or does, what is to be timed for one copy of the data */
 typedef PetscErrorCode (*BlockWork)(void *ctx, PetscInt copy);
@@ -25,7 +25,7 @@ typedef struct {
   PetscInt  taskrows, taskedge; /* of each of many tasks: rows of tall blocks, edge of a cube of block rows */
   PetscBool complete;           /* factors have all fill */
   FILE     *csv;
-  void     *tile[2];
+  void     *numbers[2];
 } Run;
 
 typedef struct _n_Place Place;
@@ -118,7 +118,7 @@ static inline void CSVHeader(FILE *csv)
 
 PetscErrorCode TilesCreate(Run *run);
 PetscErrorCode TilesDestroy(Run *run);
-PetscErrorCode Fill(Place *p, PetscSpikePrecision precision, PetscCount count, void *d);
+PetscErrorCode FillPlace(Place *p, PetscSpikePrecision precision, PetscCount count, void *d);
 PetscErrorCode Upload(Place *p, const void *from, size_t bytes, void **to);
 PetscErrorCode Download(Place *p, const void *from, size_t bytes, void *to);
 PetscErrorCode Stencil(PetscInt edge, PetscInt count, PetscInt **bi, PetscInt **bj);

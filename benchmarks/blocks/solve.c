@@ -29,15 +29,15 @@ typedef struct {
 /* Poisson's equation in each component, components coupled by random numbers of a tenth, and a little convection */
 static void SolutionValues(Ilu *t)
 {
-  const SpikeDouble *tile = (const SpikeDouble *)t->p->run->tile[0];
-  const PetscInt     bs   = t->bs;
+  const SpikeDouble *numbers = (const SpikeDouble *)t->p->run->numbers[0];
+  const PetscInt     bs      = t->bs;
 
   for (PetscInt i = 0; i < t->nb; i++)
     for (PetscInt k = t->bi[i]; k < t->bi[i + 1]; k++)
       for (PetscInt e = 0; e < bs * bs; e++) {
         const PetscCount at = (PetscCount)k * bs * bs + e;
 
-        t->ba[at] = t->bj[k] == i ? (PetscScalar)tile[at % TILE] * (PetscReal)(0.1 / (double)bs) : 0.0;
+        t->ba[at] = t->bj[k] == i ? (PetscScalar)numbers[at % PERIOD] * (PetscReal)(0.1 / (double)bs) : 0.0;
         if (e % (bs + 1) == 0) t->ba[at] += t->bj[k] == i ? 6.0 : (t->bj[k] < i ? -1.1 : -0.9);
       }
 }

@@ -62,8 +62,8 @@ PetscErrorCode TallSet(Tall *t, SpikeBlockOp op, PetscBool rowmajor)
       s->ldz = t->m;
     }
   }
-  PetscCall(Fill(t->p, t->precision, 2 * (PetscCount)t->n * t->m * t->ntasks * t->copies, t->big));
-  PetscCall(Fill(t->p, t->precision, (PetscCount)t->m * t->m * t->ntasks * t->copies, t->small));
+  PetscCall(FillPlace(t->p, t->precision, 2 * (PetscCount)t->n * t->m * t->ntasks * t->copies, t->big));
+  PetscCall(FillPlace(t->p, t->precision, (PetscCount)t->m * t->m * t->ntasks * t->copies, t->small));
   t->have = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,7 +126,7 @@ static PetscErrorCode TallDotError(Tall *t, const SpikeBlockTask *s, BlockWork w
   double          size[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM];
 
   PetscFunctionBeginUser;
-  PetscCall(Fill(t->p, t->precision, (PetscCount)m * m * t->ntasks * t->copies, t->small));
+  PetscCall(FillPlace(t->p, t->precision, (PetscCount)m * m * t->ntasks * t->copies, t->small));
   PetscCall(TallSmall(t, s->Y, Y[0]));
   PetscCall((*work)(ctx, 0));
   PetscCall((*t->p->b.k->synchronize)(&t->p->b));

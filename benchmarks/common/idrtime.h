@@ -11,7 +11,7 @@
 
 typedef enum {
   PETSC_IDR,
-  FUSED,
+  FUSED_PLAIN,
   FUSED_COPY,
   NMETHODS
 } Method;
@@ -36,7 +36,7 @@ static inline PetscReal Budget(PetscReal n, PetscReal matrix, PetscReal s, Petsc
   vectors with smoothing. Of these it takes 11 (s + 1): sums 2, smoo1 3, axpy 3 and smoo2 3 for each product. Places of
   values and column indices
 */
-static inline PetscReal Roofline(PetscReal n, PetscReal nz, PetscReal s, PetscBool smoothing)
+static inline PetscReal GetRoofline(PetscReal n, PetscReal nz, PetscReal s, PetscBool smoothing)
 {
   const PetscReal vectors = 4.5 * s * s + 27.5 * s + 22 - (smoothing ? 0 : 11 * (s + 1));
 
@@ -44,7 +44,7 @@ static inline PetscReal Roofline(PetscReal n, PetscReal nz, PetscReal s, PetscBo
 }
 
 /* Bytes a second of a copy of n numbers */
-static inline PetscErrorCode Bandwidth(Mat A, PetscInt n, PetscReal *rate)
+static inline PetscErrorCode MeasureBandwidth(Mat A, PetscInt n, PetscReal *rate)
 {
   Vec            like, x, y;
   PetscLogDouble t0, t1;

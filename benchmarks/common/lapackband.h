@@ -12,7 +12,7 @@ typedef void (*Gbtrs)(const char *, const PetscBLASInt *, const PetscBLASInt *, 
                       PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
 
 /* ||b - A x||_2 / ||b||_2 */
-static inline PetscErrorCode Residual(Mat A, Vec b, Vec x, PetscReal *residual)
+static inline PetscErrorCode GetResidual(Mat A, Vec b, Vec x, PetscReal *residual)
 {
   Vec       r;
   PetscReal bnorm;

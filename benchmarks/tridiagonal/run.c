@@ -65,7 +65,7 @@ PetscErrorCode SystemsCreate(const Run *run, const Case *c, const SpikeTridiagon
 }
 
 /* What became of the algorithm asked for */
-PetscErrorCode How(const SpikeTridiagonal *t, Line *line)
+PetscErrorCode HowOf(const SpikeTridiagonal *t, Line *line)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscStrncpy(line->how, PCSpikeTridiagonalTypes[t->used], sizeof(line->how)));
@@ -116,10 +116,10 @@ PetscErrorCode TimePeer(MPI_Comm comm, const Case *c, const Peer *p, double ms[N
       else p->dttrsb("N", &m, &one, dl + at + 1, d + at, du + at, c->x + at, &m, &info);
     }
     PetscCall(Wait(comm, &t2));
-    if (way) ms[ONCE] = 1e3 * (t1 - t0) / c->copies;
+    if (way) ms[TIME_ONCE] = 1e3 * (t1 - t0) / c->copies;
     else {
-      ms[SETUP] = 1e3 * (t1 - t0) / c->copies;
-      ms[APPLY] = 1e3 * (t2 - t1) / c->copies;
+      ms[TIME_SETUP] = 1e3 * (t1 - t0) / c->copies;
+      ms[TIME_APPLY] = 1e3 * (t2 - t1) / c->copies;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

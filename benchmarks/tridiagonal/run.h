@@ -13,9 +13,9 @@
 #define MAXCOPIES 64
 
 enum {
-  SETUP,
-  APPLY,
-  ONCE,
+  TIME_SETUP,
+  TIME_APPLY,
+  TIME_ONCE,
   NTIMES
 };
 
@@ -137,7 +137,7 @@ PetscErrorCode CaseCreate(MPI_Comm comm, PetscInt systems, PetscInt m, PetscReal
 PetscErrorCode CaseDestroy(Case *c);
 PetscErrorCode SystemsCreate(const Run *run, const Case *c, const SpikeTridiagonalKernels *k, const Algorithm *a,
                              SpikeTridiagonal *t);
-PetscErrorCode How(const SpikeTridiagonal *t, Line *line);
+PetscErrorCode HowOf(const SpikeTridiagonal *t, Line *line);
 PetscErrorCode PrintNumber(int width, int digits, double value);
 PetscErrorCode TimePeer(MPI_Comm comm, const Case *c, const Peer *p, double ms[NTIMES]);
 PetscBool      FindMKL(void *library, Peer peers[2]);

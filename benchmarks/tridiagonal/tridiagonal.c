@@ -71,9 +71,9 @@ static PetscErrorCode TimeHost(MPI_Comm comm, const Case *c, SpikeTridiagonal t[
     PetscCall((*t[k].k->apply)(&t[k], PETSC_FALSE, 1, c->b + at, c->n, c->x + at, c->n));
   }
   PetscCall(Wait(comm, &t3));
-  ms[SETUP] = 1e3 * (t1 - t0) / c->copies;
-  ms[APPLY] = 1e3 * (t2 - t1) / c->copies;
-  ms[ONCE]  = 1e3 * (t3 - t2) / c->copies;
+  ms[TIME_SETUP] = 1e3 * (t1 - t0) / c->copies;
+  ms[TIME_APPLY] = 1e3 * (t2 - t1) / c->copies;
+  ms[TIME_ONCE]  = 1e3 * (t3 - t2) / c->copies;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,7 +106,7 @@ static PetscErrorCode HostTimes(MPI_Comm comm, const Run *run, PetscInt nsys, Pe
         LineInit(&lines[s], s < NALGORITHMS ? algorithms[s].name : peers[s - NALGORITHMS].name);
         lines[s].error = CaseError(&c, c.x);
         PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &lines[s].error, 1, MPI_DOUBLE, MPI_MAX, comm));
-        if (s < NALGORITHMS) PetscCall(How(&t[s][0], &lines[s]));
+        if (s < NALGORITHMS) PetscCall(HowOf(&t[s][0], &lines[s]));
       }
     }
     if (r >= 0) count++;
@@ -146,7 +146,7 @@ typedef enum {
   BY_LAPACK
 } Solver;
 
-static PetscErrorCode Error(const Run *run, Solver by, const Algorithm *a, TriKind kind, PetscInt nsys, PetscInt m)
+static PetscErrorCode TimeError(const Run *run, Solver by, const Algorithm *a, TriKind kind, PetscInt nsys, PetscInt m)
 {
   Case             c;
   SpikeTridiagonal t;
@@ -175,7 +175,7 @@ static PetscErrorCode Error(const Run *run, Solver by, const Algorithm *a, TriKi
 }
 
 /* Backward errors |b - A x| / (|A| |x| + |b|) in units of rounding, the worst of all systems; or what setup said */
-static PetscErrorCode Errors(const Run *run, PetscBool cuda, PetscInt nsys, PetscInt m)
+static PetscErrorCode TimeErrors(const Run *run, PetscBool cuda, PetscInt nsys, PetscInt m)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
@@ -196,7 +196,7 @@ static PetscErrorCode Errors(const Run *run, PetscBool cuda, PetscInt nsys, Pets
         PetscSNPrintf(name, sizeof(name), "%s%s", by == BY_LAPACK ? peers[0].name : algorithms[s].name, suffix[by]));
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-20s", name));
       for (int kind = 0; kind < TRI_NKINDS; kind++)
-        PetscCall(Error(run, (Solver)by, &algorithms[s], (TriKind)kind, nsys, m));
+        PetscCall(TimeError(run, (Solver)by, &algorithms[s], (TriKind)kind, nsys, m));
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
     }
   }
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 #if defined(SPIKE_HAVE_CUDA)
     if (cuda) PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
 #endif
-    if (!rank) PetscCall(Errors(&run, cuda, given ? systems[0] : 512, given ? rows[0] : 512));
+    if (!rank) PetscCall(TimeErrors(&run, cuda, given ? systems[0] : 512, given ? rows[0] : 512));
     PetscCall(PetscFinalize());
     return 0;
   }

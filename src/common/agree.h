@@ -5,7 +5,7 @@
 #include <petscsys.h>
 
 /* Whether all ranks of the object say yes. Collective */
-static inline PetscErrorCode PetscObjectAgree_Spike(PetscObject object, PetscBool *yes)
+static inline PetscErrorCode SpikePetscObjectAgree(PetscObject object, PetscBool *yes)
 {
   MPI_Comm    comm = PetscObjectComm(object);
   PetscMPIInt size;

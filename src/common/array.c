@@ -23,7 +23,7 @@ static PetscErrorCode SpikeArrayRestoreHost_Private(Vec v, SpikeAccess access, P
 
 #if PetscDefined(HAVE_CUDA)
 /* A vector of the device around the host array of v: its first access copies, and logs it */
-static PetscErrorCode SpikeArrayOpenWindow_Private(SpikeArray *s)
+static PetscErrorCode SpikeArrayOpenWrapper_Private(SpikeArray *s)
 {
   PetscInt n;
 
@@ -31,33 +31,33 @@ static PetscErrorCode SpikeArrayOpenWindow_Private(SpikeArray *s)
   PetscCall(PetscInfo(s->v, "The vector is on the host and the matrix on the device: copied in each use\n"));
   PetscCall(VecGetLocalSize(s->v, &n));
   PetscCall(SpikeArrayGetHost_Private(s->v, s->access, &s->host));
-  PetscCall(VecCreateSeqCUDAWithArrays(PETSC_COMM_SELF, 1, n, s->host, NULL, &s->window));
-  if (s->access == SPIKE_READ) PetscCall(VecCUDAGetArrayRead(s->window, (const PetscScalar **)&s->a));
-  else if (s->access == SPIKE_WRITE) PetscCall(VecCUDAGetArrayWrite(s->window, &s->a));
-  else PetscCall(VecCUDAGetArray(s->window, &s->a));
+  PetscCall(VecCreateSeqCUDAWithArrays(PETSC_COMM_SELF, 1, n, s->host, NULL, &s->wrapper));
+  if (s->access == SPIKE_READ) PetscCall(VecCUDAGetArrayRead(s->wrapper, (const PetscScalar **)&s->a));
+  else if (s->access == SPIKE_WRITE) PetscCall(VecCUDAGetArrayWrite(s->wrapper, &s->a));
+  else PetscCall(VecCUDAGetArray(s->wrapper, &s->a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reading the window on the host brings what was written; kernels end before their memory is released */
-static PetscErrorCode SpikeArrayCloseWindow_Private(SpikeArray *s)
+/* Reading the wrapper on the host brings what was written; kernels end before their memory is released */
+static PetscErrorCode SpikeArrayCloseWrapper_Private(SpikeArray *s)
 {
   PetscDeviceContext context;
   const PetscScalar *back;
   PetscInt           n;
 
   PetscFunctionBegin;
-  if (s->access == SPIKE_READ) PetscCall(VecCUDARestoreArrayRead(s->window, (const PetscScalar **)&s->a));
+  if (s->access == SPIKE_READ) PetscCall(VecCUDARestoreArrayRead(s->wrapper, (const PetscScalar **)&s->a));
   else {
-    if (s->access == SPIKE_WRITE) PetscCall(VecCUDARestoreArrayWrite(s->window, &s->a));
-    else PetscCall(VecCUDARestoreArray(s->window, &s->a));
-    PetscCall(VecGetLocalSize(s->window, &n));
-    PetscCall(VecGetArrayRead(s->window, &back));
+    if (s->access == SPIKE_WRITE) PetscCall(VecCUDARestoreArrayWrite(s->wrapper, &s->a));
+    else PetscCall(VecCUDARestoreArray(s->wrapper, &s->a));
+    PetscCall(VecGetLocalSize(s->wrapper, &n));
+    PetscCall(VecGetArrayRead(s->wrapper, &back));
     if (back != s->host) PetscCall(PetscArraycpy(s->host, back, n));
-    PetscCall(VecRestoreArrayRead(s->window, &back));
+    PetscCall(VecRestoreArrayRead(s->wrapper, &back));
   }
   PetscCall(PetscDeviceContextGetCurrentContext(&context));
   PetscCall(PetscDeviceContextSynchronize(context));
-  PetscCall(VecDestroy(&s->window));
+  PetscCall(VecDestroy(&s->wrapper));
   PetscCall(SpikeArrayRestoreHost_Private(s->v, s->access, &s->host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,10 +75,10 @@ PetscErrorCode SpikeArrayGet(Vec v, PetscMemType memtype, SpikeAccess access, Sp
 #if PetscDefined(HAVE_CUDA)
     PetscMemType is;
 
-    PetscCall(VecGetArray_Spike(v, access, &s->a, &is));
+    PetscCall(SpikeVecGetArray(v, access, &s->a, &is));
     if (PetscMemTypeHost(is)) {
-      PetscCall(VecRestoreArray_Spike(v, access, &s->a));
-      PetscCall(SpikeArrayOpenWindow_Private(s));
+      PetscCall(SpikeVecRestoreArray(v, access, &s->a));
+      PetscCall(SpikeArrayOpenWrapper_Private(s));
     }
 #else
     SETERRQ(PetscObjectComm((PetscObject)v), PETSC_ERR_SUP_SYS, "This library has no device backend");
@@ -92,9 +92,9 @@ PetscErrorCode SpikeArrayRestore(SpikeArray *s)
   PetscFunctionBegin;
   if (PetscMemTypeHost(s->memtype)) PetscCall(SpikeArrayRestoreHost_Private(s->v, s->access, &s->a));
 #if PetscDefined(HAVE_CUDA)
-  else if (s->window) PetscCall(SpikeArrayCloseWindow_Private(s));
+  else if (s->wrapper) PetscCall(SpikeArrayCloseWrapper_Private(s));
 #endif
-  else PetscCall(VecRestoreArray_Spike(s->v, s->access, &s->a));
+  else PetscCall(SpikeVecRestoreArray(s->v, s->access, &s->a));
   s->a = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,7 +11,7 @@ typedef enum {
 } SpikeAccess;
 
 /* The array of a vector, or of a dense matrix, where its current values are; `a` may be const for SPIKE_READ only */
-static inline PetscErrorCode VecGetArray_Spike(Vec v, SpikeAccess access, PetscScalar **a, PetscMemType *memtype)
+static inline PetscErrorCode SpikeVecGetArray(Vec v, SpikeAccess access, PetscScalar **a, PetscMemType *memtype)
 {
   PetscFunctionBegin;
   if (access == SPIKE_READ) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)a, memtype));
@@ -20,7 +20,7 @@ static inline PetscErrorCode VecGetArray_Spike(Vec v, SpikeAccess access, PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode VecRestoreArray_Spike(Vec v, SpikeAccess access, PetscScalar **a)
+static inline PetscErrorCode SpikeVecRestoreArray(Vec v, SpikeAccess access, PetscScalar **a)
 {
   PetscFunctionBegin;
   if (access == SPIKE_READ) PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)a));
@@ -29,7 +29,7 @@ static inline PetscErrorCode VecRestoreArray_Spike(Vec v, SpikeAccess access, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode MatDenseGetArray_Spike(Mat A, SpikeAccess access, PetscScalar **a, PetscMemType *memtype)
+static inline PetscErrorCode SpikeMatDenseGetArray(Mat A, SpikeAccess access, PetscScalar **a, PetscMemType *memtype)
 {
   PetscFunctionBegin;
   if (access == SPIKE_READ) PetscCall(MatDenseGetArrayReadAndMemType(A, (const PetscScalar **)a, memtype));
@@ -38,7 +38,7 @@ static inline PetscErrorCode MatDenseGetArray_Spike(Mat A, SpikeAccess access, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode MatDenseRestoreArray_Spike(Mat A, SpikeAccess access, PetscScalar **a)
+static inline PetscErrorCode SpikeMatDenseRestoreArray(Mat A, SpikeAccess access, PetscScalar **a)
 {
   PetscFunctionBegin;
   if (access == SPIKE_READ) PetscCall(MatDenseRestoreArrayReadAndMemType(A, (const PetscScalar **)a));
@@ -53,7 +53,7 @@ static inline PetscErrorCode MatDenseRestoreArray_Spike(Mat A, SpikeAccess acces
 */
 typedef struct {
   Vec          v;
-  Vec          window; /* on the device, around the host array of v; NULL: v is where it is wanted */
+  Vec          wrapper; /* on the device, around the host array of v; NULL: v is where it is wanted */
   PetscScalar *a, *host;
   SpikeAccess  access;
   PetscMemType memtype; /* that was asked for */

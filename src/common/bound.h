@@ -6,7 +6,7 @@
 
 #include <petsc/private/matimpl.h>
 
-static inline PetscBool MatIsBoundToCPU_Spike(Mat A)
+static inline PetscBool SpikeMatIsBoundToCPU(Mat A)
 {
 #if PetscDefined(HAVE_DEVICE)
   return A->boundtocpu;
@@ -16,7 +16,7 @@ static inline PetscBool MatIsBoundToCPU_Spike(Mat A)
 #endif
 }
 
-static inline void MatSetBoundToCPU_Spike(Mat A, PetscBool bound)
+static inline void SpikeMatSetBoundToCPU(Mat A, PetscBool bound)
 {
 #if PetscDefined(HAVE_DEVICE)
   A->boundtocpu = bound;

@@ -4,7 +4,7 @@
 #include <petsc/private/petscimpl.h>
 
 /* PETSc compares the whole name, and the data of a longer one are the same: it is shortened for the call */
-PetscErrorCode MatMPIBAIJGetSeqBAIJ_Spike(Mat A, Mat *diagonal, Mat *other, const PetscInt *garray[])
+PetscErrorCode SpikeMatMPIBAIJGetSeqBAIJ(Mat A, Mat *diagonal, Mat *other, const PetscInt *garray[])
 {
   const PetscObject obj  = (PetscObject)A;
   char *const       name = obj->type_name;
@@ -24,7 +24,7 @@ PetscErrorCode MatMPIBAIJGetSeqBAIJ_Spike(Mat A, Mat *diagonal, Mat *other, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatSeqBAIJGetCSR_Spike(Mat A, PetscMemType memtype, SpikeBlockCSR *csr)
+PetscErrorCode SpikeMatSeqBAIJGetCSR(Mat A, PetscMemType memtype, SpikeBlockCSR *csr)
 {
   PetscErrorCode (*device)(Mat, PetscMemType, SpikeBlockCSR *) = NULL;
   PetscScalar *a;
@@ -47,7 +47,7 @@ PetscErrorCode MatSeqBAIJGetCSR_Spike(Mat A, PetscMemType memtype, SpikeBlockCSR
 }
 
 /* MatRestoreRowIJ() frees nothing here, and MatSeqBAIJRestoreArray() would say that values have changed */
-PetscErrorCode MatSeqBAIJRestoreCSR_Spike(Mat A, PetscMemType memtype, SpikeBlockCSR *csr)
+PetscErrorCode SpikeMatSeqBAIJRestoreCSR(Mat A, PetscMemType memtype, SpikeBlockCSR *csr)
 {
   PetscFunctionBegin;
   (void)A;

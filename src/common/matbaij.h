@@ -6,11 +6,11 @@
 #include "kernels/block/block.h"
 
 /* MatMPIBAIJGetSeqBAIJ(), for types whose names begin with that of MATMPIBAIJ too */
-PETSC_INTERN PetscErrorCode MatMPIBAIJGetSeqBAIJ_Spike(Mat, Mat *, Mat *, const PetscInt *[]);
+PETSC_INTERN PetscErrorCode SpikeMatMPIBAIJGetSeqBAIJ(Mat, Mat *, Mat *, const PetscInt *[]);
 
 /*
-  Pointers that hold until MatSeqBAIJRestoreCSR_Spike(). On a device A is a MATSEQBAIJCUDA that is not bound to the CPU.
+  Pointers that hold until SpikeMatSeqBAIJRestoreCSR(). On a device A is a MATSEQBAIJCUDA that is not bound to the CPU.
   No value is copied unless it is out of date where it is asked for
 */
-PETSC_INTERN PetscErrorCode MatSeqBAIJGetCSR_Spike(Mat, PetscMemType, SpikeBlockCSR *);
-PETSC_INTERN PetscErrorCode MatSeqBAIJRestoreCSR_Spike(Mat, PetscMemType, SpikeBlockCSR *);
+PETSC_INTERN PetscErrorCode SpikeMatSeqBAIJGetCSR(Mat, PetscMemType, SpikeBlockCSR *);
+PETSC_INTERN PetscErrorCode SpikeMatSeqBAIJRestoreCSR(Mat, PetscMemType, SpikeBlockCSR *);

@@ -3,7 +3,7 @@
 #include "matconvert.h"
 
 /* MatConvert() of A by C, a copy of A in a type that PETSc converts; C is used up */
-PetscErrorCode MatConvertBy_Spike(Mat A, Mat C, MatType newtype, MatReuse reuse, Mat *B)
+PetscErrorCode SpikeMatConvertBy(Mat A, Mat C, MatType newtype, MatReuse reuse, Mat *B)
 {
   PetscFunctionBegin;
   if (reuse == MAT_INPLACE_MATRIX) {

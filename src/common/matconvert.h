@@ -4,4 +4,4 @@
 
 #include <petscmat.h>
 
-PETSC_INTERN PetscErrorCode MatConvertBy_Spike(Mat, Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode SpikeMatConvertBy(Mat, Mat, MatType, MatReuse, Mat *);

@@ -6,9 +6,9 @@
 
 /*
   On the host any type derived from MATSEQAIJ; on CUDA a MATSEQAIJCUSPARSE that is not bound to the CPU. Pointers hold
-  until MatSeqAIJRestoreCSR_Spike(); no entry is copied unless it is out of date where it is asked for.
+  until SpikeMatSeqAIJRestoreCSR(); no entry is copied unless it is out of date where it is asked for.
 */
-PetscErrorCode MatSeqAIJGetCSR_Spike(Mat A, PetscMemType memtype, SpikeCSR *piece)
+PetscErrorCode SpikeMatSeqAIJGetCSR(Mat A, PetscMemType memtype, SpikeCSR *piece)
 {
   PetscFunctionBegin;
   piece->colmap = NULL;
@@ -23,7 +23,7 @@ PetscErrorCode MatSeqAIJGetCSR_Spike(Mat A, PetscMemType memtype, SpikeCSR *piec
     PetscCall(MatSeqAIJGetArrayRead(A, &piece->aa));
   } else {
 #if PetscDefined(HAVE_CUDA)
-    PetscCheck(MatCUSPARSEHasPetscInt_Spike(), PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB,
+    PetscCheck(SpikeMatCUSPARSEHasPetscInt(), PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB,
                "The device has indices of 32 bits");
     PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, (void *)&piece->ai, (void *)&piece->aj));
     PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &piece->aa));
@@ -34,7 +34,7 @@ PetscErrorCode MatSeqAIJGetCSR_Spike(Mat A, PetscMemType memtype, SpikeCSR *piec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatSeqAIJRestoreCSR_Spike(Mat A, PetscMemType memtype, SpikeCSR *piece)
+PetscErrorCode SpikeMatSeqAIJRestoreCSR(Mat A, PetscMemType memtype, SpikeCSR *piece)
 {
   PetscFunctionBegin;
   if (PetscMemTypeHost(memtype)) {
@@ -52,8 +52,8 @@ PetscErrorCode MatSeqAIJRestoreCSR_Spike(Mat A, PetscMemType memtype, SpikeCSR *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for all values of A where MatSeqAIJGetCSR_Spike() reads them; what was there is lost */
-PetscErrorCode MatSeqAIJGetArrayWrite_Spike(Mat A, PetscMemType memtype, PetscScalar **aa)
+/* Room for all values of A where SpikeMatSeqAIJGetCSR() reads them; what was there is lost */
+PetscErrorCode SpikeMatSeqAIJGetArrayWrite(Mat A, PetscMemType memtype, PetscScalar **aa)
 {
   PetscFunctionBegin;
   if (PetscMemTypeHost(memtype)) PetscCall(MatSeqAIJGetArrayWrite(A, aa));
@@ -67,7 +67,7 @@ PetscErrorCode MatSeqAIJGetArrayWrite_Spike(Mat A, PetscMemType memtype, PetscSc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatSeqAIJRestoreArrayWrite_Spike(Mat A, PetscMemType memtype, PetscScalar **aa)
+PetscErrorCode SpikeMatSeqAIJRestoreArrayWrite(Mat A, PetscMemType memtype, PetscScalar **aa)
 {
   PetscFunctionBegin;
   if (PetscMemTypeHost(memtype)) PetscCall(MatSeqAIJRestoreArrayWrite(A, aa));
@@ -84,7 +84,7 @@ PetscErrorCode MatSeqAIJRestoreArrayWrite_Spike(Mat A, PetscMemType memtype, Pet
   Where the entries of A live: the one place that decides about a matrix. Types that are not PETSc's CUDA ones are on
   the host.
 */
-PetscErrorCode MatGetMemType_Spike(Mat A, PetscMemType *memtype)
+PetscErrorCode SpikeMatGetMemType(Mat A, PetscMemType *memtype)
 {
   PetscBool cuda, bound, ours;
 
@@ -96,6 +96,6 @@ PetscErrorCode MatGetMemType_Spike(Mat A, PetscMemType *memtype)
   }
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &cuda, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   PetscCall(MatBoundToCPU(A, &bound));
-  *memtype = cuda && !bound && MatCUSPARSEHasPetscInt_Spike() ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  *memtype = cuda && !bound && SpikeMatCUSPARSEHasPetscInt() ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,8 +5,8 @@
 #include <petscmat.h>
 #include "kernels/common/types.h"
 
-PETSC_INTERN PetscErrorCode MatGetMemType_Spike(Mat, PetscMemType *);
-PETSC_INTERN PetscErrorCode MatSeqAIJGetCSR_Spike(Mat, PetscMemType, SpikeCSR *);
-PETSC_INTERN PetscErrorCode MatSeqAIJRestoreCSR_Spike(Mat, PetscMemType, SpikeCSR *);
-PETSC_INTERN PetscErrorCode MatSeqAIJGetArrayWrite_Spike(Mat, PetscMemType, PetscScalar **);
-PETSC_INTERN PetscErrorCode MatSeqAIJRestoreArrayWrite_Spike(Mat, PetscMemType, PetscScalar **);
+PETSC_INTERN PetscErrorCode SpikeMatGetMemType(Mat, PetscMemType *);
+PETSC_INTERN PetscErrorCode SpikeMatSeqAIJGetCSR(Mat, PetscMemType, SpikeCSR *);
+PETSC_INTERN PetscErrorCode SpikeMatSeqAIJRestoreCSR(Mat, PetscMemType, SpikeCSR *);
+PETSC_INTERN PetscErrorCode SpikeMatSeqAIJGetArrayWrite(Mat, PetscMemType, PetscScalar **);
+PETSC_INTERN PetscErrorCode SpikeMatSeqAIJRestoreArrayWrite(Mat, PetscMemType, PetscScalar **);

@@ -21,7 +21,7 @@
   #define KSPIDR "idr"
 #endif
 
-static inline PetscErrorCode KSPHasType_Spike(KSPType type, PetscBool *has)
+static inline PetscErrorCode SpikeKSPHasType(KSPType type, PetscBool *has)
 {
   PetscErrorCode (*create)(KSP);
 
@@ -86,7 +86,7 @@ static inline PetscErrorCode KSP_RemoveNullSpaceMat(KSP ksp, Mat Y)
 /*
   Whether the last PCSetUp() saw the values that the matrix has now; PCSetOperators() forgets the state of another one
 */
-static inline PetscErrorCode PCIsCurrent_Spike(PC pc, PetscBool *current)
+static inline PetscErrorCode SpikePCIsCurrent(PC pc, PetscBool *current)
 {
 #if PETSC_VERSION_LT(3, 26, 0)
   PetscObjectState state;
@@ -106,7 +106,7 @@ static inline PetscErrorCode PCIsCurrent_Spike(PC pc, PetscBool *current)
 }
 
 /* Whether KSPMatSolveTranspose() was called. An older PETSc refuses an explicit transpose there */
-static inline PetscBool KSPIsTransposeRequested_Spike(KSP ksp)
+static inline PetscBool SpikeKSPIsTransposeRequested(KSP ksp)
 {
 #if PETSC_VERSION_LT(3, 26, 0)
   return ksp->transpose_solve;
@@ -120,7 +120,7 @@ static inline PetscBool KSPIsTransposeRequested_Spike(KSP ksp)
   of SNES for inexact Newton methods, which it sets as functions of the user before; in an older PETSc
   KSPSetDiagonalScale()
 */
-static inline PetscBool KSPHasSolveHooks_Spike(KSP ksp)
+static inline PetscBool SpikeKSPHasSolveHooks(KSP ksp)
 {
 #if PETSC_VERSION_LT(3, 26, 0)
   return (PetscBool)(ksp->presolve || ksp->postsolve || ksp->dscale);
@@ -133,7 +133,7 @@ static inline PetscBool KSPHasSolveHooks_Spike(KSP ksp)
   Whether a SNES made this KSP: its function before each solve, for inexact Newton methods, knows its SNES. A TAO has
   another one there. In an older PETSc it is the function of the user, who may have set another one, or of PCBDDC
 */
-static inline PetscErrorCode KSPIsOfSNES_Spike(KSP ksp, PetscBool *is)
+static inline PetscErrorCode SpikeKSPIsOfSNES(KSP ksp, PetscBool *is)
 {
 #if PETSC_VERSION_LT(3, 26, 0)
   static KSPPSolveFn *inexact = NULL;
@@ -167,7 +167,7 @@ static inline PetscErrorCode KSPIsOfSNES_Spike(KSP ksp, PetscBool *is)
   The block of right-hand sides that KSPConvergedDefault() sees becomes B; returns what it was. An older PETSc has no
   test of blocks
 */
-static inline Mat KSPSwapMatRhs_Spike(KSP ksp, Mat B)
+static inline Mat SpikeKSPSwapMatRhs(KSP ksp, Mat B)
 {
 #if PETSC_VERSION_LT(3, 26, 0)
   (void)ksp;
@@ -185,7 +185,7 @@ static inline Mat KSPSwapMatRhs_Spike(KSP ksp, Mat B)
   V[k] <- V[k] - sum over j < k of V[j] (V[j]^H V[k]), by -ksp_orthogonalization. An older PETSc has that choice in
   GMRES only: classical Gram-Schmidt then, as is the default of 3.26. dots: room for k inner products
 */
-static inline PetscErrorCode KSPOrthogonalize_Spike(KSP ksp, Vec V[], PetscInt k, PetscScalar dots[])
+static inline PetscErrorCode SpikeKSPOrthogonalize(KSP ksp, Vec V[], PetscInt k, PetscScalar dots[])
 {
   PetscFunctionBegin;
 #if PETSC_VERSION_LT(3, 26, 0)
@@ -205,7 +205,7 @@ static inline PetscErrorCode KSPOrthogonalize_Spike(KSP ksp, Vec V[], PetscInt k
   PCApply(), which a fused method need not call. PCSetDiagonalScale() is gone since 3.26; PETSc's own methods refuse it
   likewise
 */
-static inline PetscErrorCode KSPBegin_Spike(KSP ksp)
+static inline PetscErrorCode SpikeKSPBegin(KSP ksp)
 {
   PetscFunctionBegin;
 #if PETSC_VERSION_LT(3, 26, 0)
@@ -225,7 +225,7 @@ static inline PetscErrorCode KSPBegin_Spike(KSP ksp)
   the preconditioner before PCApply() sets it up with values that have changed: so a setup that failed would fail all
   solves until KSPSetOperators(). The set up on blocks comes before that question
 */
-static inline void PCSetUpEarly_Spike(PC pc)
+static inline void SpikePCSetUpEarly(PC pc)
 {
 #if PETSC_VERSION_LT(3, 26, 0)
   pc->ops->setuponblocks = PCSetUp;
@@ -238,7 +238,7 @@ static inline void PCSetUpEarly_Spike(PC pc)
   Whether a MATSEQAIJCUSPARSE has its indices as PetscInt on the device: before 3.26 they have 32 bits there, also where
   PetscInt has 64. Such a matrix counts as one on the host
 */
-static inline PetscBool MatCUSPARSEHasPetscInt_Spike(void)
+static inline PetscBool SpikeMatCUSPARSEHasPetscInt(void)
 {
   return (PetscBool)(PETSC_VERSION_GE(3, 26, 0) || !PetscDefined(USE_64BIT_INDICES));
 }
@@ -247,7 +247,7 @@ static inline PetscBool MatCUSPARSEHasPetscInt_Spike(void)
   Whether the DM of the KSP makes its matrix; it makes no right-hand side and no initial guess. Since 3.25 each has its
   own switch
 */
-static inline PetscErrorCode KSPSetDMMakesMatrix_Spike(KSP ksp, PetscBool makes)
+static inline PetscErrorCode SpikeKSPSetDMMakesMatrix(KSP ksp, PetscBool makes)
 {
   PetscFunctionBegin;
 #if PETSC_VERSION_LT(3, 25, 0)

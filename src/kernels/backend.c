@@ -15,9 +15,9 @@
   #define SpikeTable(memtype, table) (PetscMemTypeHost(memtype) ? &table##_Host : NULL)
 #endif
 
-const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
+const SpikeBandKernels *SpikeBandKernelsFind(PetscMemType memtype)
 {
-  return SpikeTable(memtype, SpikeKernels);
+  return SpikeTable(memtype, SpikeBandKernels);
 }
 
 const SpikeSplitKernels *SpikeSplitKernelsFind(PetscMemType memtype)

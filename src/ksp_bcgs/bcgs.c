@@ -11,7 +11,7 @@ enum {
   T,
   P,
   W,
-  NWORK
+  NWORKVECTORS
 };
 
 static PetscErrorCode KSPFusedStart_BCGS(KSP ksp)
@@ -72,7 +72,7 @@ static PetscErrorCode KSPFusedReplace_BCGS(KSP ksp)
 static const KSPFusedMethod KSPFusedMethod_BCGS = {
   .name                    = "BiCGStab",
   .plain                   = KSPBCGS,
-  .nwork                   = NWORK,
+  .nwork                   = NWORKVECTORS,
   .scratch                 = {W, T},
   .residual_preconditioned = PETSC_TRUE,
   .start                   = KSPFusedStart_BCGS,

@@ -106,7 +106,7 @@ static PetscErrorCode KSPFusedReplace_CG(KSP ksp)
 static const KSPFusedMethod KSPFusedMethod_CG = {
   .name        = "CG",
   .plain       = KSPCG,
-  .nwork       = NWORK,
+  .nwork       = NWORKVECTORS,
   .scratch     = {W, S},
   .start       = KSPFusedStart_CG,
   .head        = KSPFusedHead_CG,

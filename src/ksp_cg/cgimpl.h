@@ -11,7 +11,7 @@ enum {
   P,
   W,
   S,
-  NWORK
+  NWORKVECTORS
 };
 
 static inline Vec KSPFusedZ_CG(KSP ksp)

@@ -230,7 +230,7 @@ PetscErrorCode KSPFusedIsKnown(Mat A, PetscMemType memtype, PetscBool *known)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, type, known));
   if (!*known) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetMemType_Spike(A, &there));
+  PetscCall(SpikeMatGetMemType(A, &there));
   PetscCall(MatGetSize(A, &m, &n));
   PetscCall(MatAssembled(A, &assembled));
   if (!fresh[device]) {
@@ -294,7 +294,7 @@ PetscErrorCode KSPFusedIsKnownParallel(Mat A, PetscMemType memtype, PetscBool *k
   PetscCall(KSPFusedGetParts(A, part, &garray));
   PetscCall(KSPFusedIsKnown(part[0], memtype, known));
   PetscCall(PetscObjectTypeCompare((PetscObject)part[1], ((PetscObject)part[0])->type_name, &same));
-  PetscCall(MatGetMemType_Spike(part[1], &there));
+  PetscCall(SpikeMatGetMemType(part[1], &there));
   *known = (PetscBool)(*known && same && there == memtype);
   PetscCall(MatGetSize(part[1], NULL, &nghost));
   for (PetscInt k = 1; k < nghost && *known; k++) *known = (PetscBool)(garray[k - 1] < garray[k]);
@@ -327,7 +327,7 @@ PetscErrorCode KSPFusedGetCSR(Mat A, PetscMemType memtype, SpikeKrylovCSR *csr, 
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   PetscCall(MatGetSize(A, &csr->n, NULL));
   csr->nz = (PetscInt)info.nz_used;
-  if (csr->nz) PetscCall(MatSeqAIJGetCSR_Spike(A, memtype, piece));
+  if (csr->nz) PetscCall(SpikeMatSeqAIJGetCSR(A, memtype, piece));
   csr->ai = piece->ai;
   csr->aj = piece->aj;
   csr->aa = piece->aa;
@@ -337,7 +337,7 @@ PetscErrorCode KSPFusedGetCSR(Mat A, PetscMemType memtype, SpikeKrylovCSR *csr, 
 PetscErrorCode KSPFusedRestoreCSR(Mat A, PetscMemType memtype, SpikeCSR *piece)
 {
   PetscFunctionBegin;
-  if (piece->ai) PetscCall(MatSeqAIJRestoreCSR_Spike(A, memtype, piece));
+  if (piece->ai) PetscCall(SpikeMatSeqAIJRestoreCSR(A, memtype, piece));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -72,7 +72,7 @@ static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, PetscBool rest, Mat B
       PetscCall(VecCopy(b, there[0]));
       if (!zero) PetscCall(VecCopy(x, there[1]));
     }
-    if (KSPIsTransposeRequested_Spike(ksp))
+    if (SpikeKSPIsTransposeRequested(ksp))
       PetscCall(KSPSolveTranspose(ksp, there[0] ? there[0] : b, there[1] ? there[1] : x));
     else PetscCall(KSPSolve(ksp, there[0] ? there[0] : b, there[1] ? there[1] : x));
     if (there[1]) PetscCall(VecCopy(there[1], x));
@@ -110,7 +110,7 @@ static PetscErrorCode KSPFusedRhsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *
   *suits = (PetscBool)(f->options.matsolve != KSP_FUSED_MATSOLVE_SINGLE && f->rhs->nresults > 1 &&
                        !f->options.replacement && !f->options.petsc &&
                        (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
-  *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !KSPHasSolveHooks_Spike(ksp));
+  *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !SpikeKSPHasSolveHooks(ksp));
   PetscTryMethod(pc, "PetscSpikeColumnsTogether_C", (PC, PetscBool *), (pc, &together));
   *suits = (PetscBool)(*suits && ((!pc->ops->presolve && !pc->ops->postsolve) || together) && !pc->ops->applyBA &&
                        !pc->ops->applyBAtranspose);
@@ -144,9 +144,9 @@ static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
     PetscCall(MatDenseGetSubMatrix(B, PETSC_DECIDE, PETSC_DECIDE, first, end, &b));
     PetscCall(MatDenseGetSubMatrix(X, PETSC_DECIDE, PETSC_DECIDE, first, end, &x));
     if (ksp->res_hist_reset) ksp->res_hist_len = 0;
-    whole = KSPSwapMatRhs_Spike(ksp, b);
+    whole = SpikeKSPSwapMatRhs(ksp, b);
     PetscCall(KSPFusedSolveColumns(ksp, b, x));
-    KSPSwapMatRhs_Spike(ksp, whole);
+    SpikeKSPSwapMatRhs(ksp, whole);
     PetscCall(MatDenseRestoreSubMatrix(X, &x));
     PetscCall(MatDenseRestoreSubMatrix(B, &b));
     its = PetscMax(its, ksp->its);
@@ -238,7 +238,7 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(KSPBegin_Spike(ksp));
+  PetscCall(SpikeKSPBegin(ksp));
   if (ksp->res_hist_reset) ksp->res_hist_len = 0; /* a PETSc before 3.26 does so for single solves only */
   if (!f->rhs) PetscCall(PetscNew(&f->rhs));
   c = f->rhs;

@@ -106,7 +106,7 @@ PetscErrorCode KSPFusedSolvePlain(KSP ksp)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(KSPHasType_Spike(f->method->plain, &has));
+  PetscCall(SpikeKSPHasType(f->method->plain, &has));
   PetscCheck(has, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
              "Vectors of type %s have no arrays, and PETSc %d.%d has no KSPType %s, which would solve in the place of "
              "%s: take -ksp_type %s, or PETSc 3.26",

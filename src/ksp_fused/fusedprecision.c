@@ -62,7 +62,7 @@ static PetscErrorCode KSPFusedMakeNarrow_Private(KSP ksp)
   if (automatic && p->singlemat != p->mat) {
     PetscCall(KSPFusedFillNarrow_Private(f, PETSC_SPIKE_PRECISION_BF16, PETSC_FALSE));
     fits = (PetscBool)(p->low && ((const SpikeKrylovCopy *)p->low)->exact);
-    PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &fits));
+    PetscCall(SpikePetscObjectAgree((PetscObject)ksp, &fits));
     if (!fits) p->singlemat = p->mat;
   }
   PetscCall(KSPFusedFillNarrow_Private(f, fits ? PETSC_SPIKE_PRECISION_BF16 : PETSC_SPIKE_PRECISION_SINGLE,
@@ -99,7 +99,7 @@ PetscErrorCode KSPFusedSetNarrow(KSP ksp)
                                               : "its values cannot have fewer digits";
   }
   p->narrow = (PetscBool)!why;
-  PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &p->narrow));
+  PetscCall(SpikePetscObjectAgree((PetscObject)ksp, &p->narrow));
   if (!p->narrow) {
     PetscCall(PetscInfo(ksp, "No copy of the matrix in a lower precision: %s\n", why ? why : "not on all ranks"));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -117,12 +117,12 @@ PetscErrorCode KSPFusedRanksCopy(KSP ksp, Mat A, PetscObjectId id)
   }
   same = (PetscBool)(f->product.mat == id && !f->product.borrowed && f->product.spmv == f->options.spmv && r->tried &&
                      r->nonzero[0] == nonzero[0] && r->nonzero[1] == nonzero[1]);
-  PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &same));
+  PetscCall(SpikePetscObjectAgree((PetscObject)ksp, &same));
   if (!same) {
     PetscCall(KSPFusedDestroyCopy(f));
     PetscCall(KSPFusedRanksMake_Private(f, part));
     made = (PetscBool)(f->product.copy != NULL);
-    PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &made));
+    PetscCall(SpikePetscObjectAgree((PetscObject)ksp, &made));
     if (made) {
       if (!r->b.k) {
         r->b.k = SpikeBlockKernelsFind(f->s.k->memtype);

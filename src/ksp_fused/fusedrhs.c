@@ -19,10 +19,10 @@ static PetscErrorCode KSPFusedRhsPush_Private(KSPFusedRhs *c, PetscBool always)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->width; i++) {
-    const KSPFusedOneRhs *col = &c->column[i];
+    const KSPFusedOneRhs *one = &c->one[i];
 
-    if (col->state == KSP_FUSED_COLUMN_ACTIVE || c->s.scalars[i].reason) continue;
-    c->s.scalars[i].reason = col->reason ? (int)col->reason : SPIKE_KRYLOV_RESTART;
+    if (one->state == KSP_FUSED_RHS_ACTIVE || c->s.scalars[i].reason) continue;
+    c->s.scalars[i].reason = one->reason ? (int)one->reason : SPIKE_KRYLOV_RESTART;
     always                 = PETSC_TRUE;
   }
   if (always) PetscCall((*c->s.k->push)(&c->s, c->width));
@@ -39,7 +39,7 @@ static PetscErrorCode KSPFusedRhsStart_Private(KSP ksp)
   for (PetscInt i = 0; i < c->width; i++) {
     SpikeKrylovScalars *s = &c->s.scalars[i];
 
-    s->it          = c->column[i].its;
+    s->it          = c->one[i].its;
     s->reason      = 0;
     s->t.norm      = (int)ksp->normtype;
     s->f.symmetric = f->options.symmetric ? 1.0 : 0.0;
@@ -53,7 +53,7 @@ static PetscErrorCode KSPFusedRhsStart_Private(KSP ksp)
 }
 
 /* A step has set this reason, or a norm is not finite; a start that wants another start has none to go back to */
-static PetscErrorCode KSPFusedRhsSetReason_Private(KSP ksp, int reason, KSPFusedOneRhs *col)
+static PetscErrorCode KSPFusedRhsSetReason_Private(KSP ksp, int reason, KSPFusedOneRhs *one)
 {
   PCFailedReason failed;
 
@@ -61,40 +61,40 @@ static PetscErrorCode KSPFusedRhsSetReason_Private(KSP ksp, int reason, KSPFused
   if (reason == KSP_DIVERGED_NANORINF) {
     PetscCall(PCReduceFailedReason(ksp->pc));
     PetscCall(PCGetFailedReason(ksp->pc, &failed));
-    col->reason = failed ? KSP_DIVERGED_PC_FAILED : KSP_DIVERGED_NANORINF;
-  } else if (reason == KSP_DIVERGED_INDEFINITE_MAT && ksp->converged_neg_curve) col->reason = KSP_CONVERGED_NEG_CURVE;
-  else col->reason = reason == SPIKE_KRYLOV_RESTART ? KSP_DIVERGED_BREAKDOWN : (KSPConvergedReason)reason;
+    one->reason = failed ? KSP_DIVERGED_PC_FAILED : KSP_DIVERGED_NANORINF;
+  } else if (reason == KSP_DIVERGED_INDEFINITE_MAT && ksp->converged_neg_curve) one->reason = KSP_CONVERGED_NEG_CURVE;
+  else one->reason = reason == SPIKE_KRYLOV_RESTART ? KSP_DIVERGED_BREAKDOWN : (KSPConvergedReason)reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The test of the KSP, with the members of the KSP for this column; with a guess the test reads the right-hand side */
-static PetscErrorCode KSPFusedRhsTest_Private(KSP ksp, KSPFusedOneRhs *col, PetscReal norm)
+static PetscErrorCode KSPFusedRhsTest_Private(KSP ksp, KSPFusedOneRhs *one, PetscReal norm)
 {
   KSPFusedRhs    *c      = ((KSPFused *)ksp->data)->rhs;
   const PetscReal rnorm0 = ksp->rnorm0, ttol = ksp->ttol, rnorm = ksp->rnorm;
   const PetscInt  its   = ksp->its;
-  const PetscBool looks = (PetscBool)(!col->its && !ksp->guess_zero);
+  const PetscBool looks = (PetscBool)(!one->its && !ksp->guess_zero);
   Vec             b     = ksp->vec_rhs;
-  Mat             B     = KSPSwapMatRhs_Spike(ksp, NULL);
+  Mat             B     = SpikeKSPSwapMatRhs(ksp, NULL);
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  col->norm   = ksp->normtype == KSP_NORM_NONE ? 0.0 : norm;
-  ksp->rnorm0 = col->rnorm0;
-  ksp->ttol   = col->ttol;
-  ksp->its    = col->its;
-  ksp->rnorm  = col->norm;
-  if (looks) PetscCall(MatDenseGetColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
-  ierr = (*ksp->converged)(ksp, col->its, col->norm, &col->reason, ksp->cnvP);
-  if (looks) PetscCall(MatDenseRestoreColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
-  col->rnorm0  = ksp->rnorm0;
-  col->ttol    = ksp->ttol;
+  one->norm   = ksp->normtype == KSP_NORM_NONE ? 0.0 : norm;
+  ksp->rnorm0 = one->rnorm0;
+  ksp->ttol   = one->ttol;
+  ksp->its    = one->its;
+  ksp->rnorm  = one->norm;
+  if (looks) PetscCall(MatDenseGetColumnVecRead(c->rhs, one->column, &ksp->vec_rhs));
+  ierr = (*ksp->converged)(ksp, one->its, one->norm, &one->reason, ksp->cnvP);
+  if (looks) PetscCall(MatDenseRestoreColumnVecRead(c->rhs, one->column, &ksp->vec_rhs));
+  one->rnorm0  = ksp->rnorm0;
+  one->ttol    = ksp->ttol;
   ksp->rnorm0  = rnorm0;
   ksp->ttol    = ttol;
   ksp->rnorm   = rnorm;
   ksp->its     = its;
   ksp->vec_rhs = b;
-  KSPSwapMatRhs_Spike(ksp, B);
+  SpikeKSPSwapMatRhs(ksp, B);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -103,29 +103,29 @@ static PetscErrorCode KSPFusedRhsTest_Private(KSP ksp, KSPFusedOneRhs *col, Pets
   A breakdown: once more from the true residual, if any iteration was completed since the last start, or there are other
   shadow vectors to try
 */
-static PetscErrorCode KSPFusedRhsBroken_Private(KSP ksp, KSPFusedOneRhs *col)
+static PetscErrorCode KSPFusedRhsBroken_Private(KSP ksp, KSPFusedOneRhs *one)
 {
   KSPFused       *f     = (KSPFused *)ksp->data;
   const PetscBool renew = (PetscBool)(f->method->renew != NULL);
 
   PetscFunctionBegin;
-  if (col->its > col->started) col->renewals = 0;
-  if (col->its == col->started && !(renew && !col->renewals)) {
+  if (one->its > one->started) one->renewals = 0;
+  if (one->its == one->started && !(renew && !one->renewals)) {
     PetscCall(PetscInfo(ksp,
                         "Column %" PetscInt_FMT ": breakdown in iteration %" PetscInt_FMT ", and no new start helps\n",
-                        col->column, col->its + 1));
-    col->reason = KSP_DIVERGED_BREAKDOWN;
+                        one->column, one->its + 1));
+    one->reason = KSP_DIVERGED_BREAKDOWN;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscInfo(ksp,
                       "Column %" PetscInt_FMT ": breakdown after %" PetscInt_FMT
                       " iterations, a new start from the true residual when no column iterates\n",
-                      col->column, col->its));
-  col->started = col->its;
-  col->state   = KSP_FUSED_COLUMN_BROKEN;
+                      one->column, one->its));
+  one->started = one->its;
+  one->state   = KSP_FUSED_RHS_BROKEN;
   if (renew) {
-    col->renewals++;
-    col->generation++;
+    one->renewals++;
+    one->generation++;
   }
   f->info.restarts++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -135,18 +135,18 @@ static PetscErrorCode KSPFusedRhsBroken_Private(KSP ksp, KSPFusedOneRhs *col)
   What a reason, or its absence, means for a column that was active. verify: where the reason is that of the recurrence,
   the true residual is to be looked at
 */
-static PetscErrorCode KSPFusedRhsSettle_Private(KSP ksp, PetscBool verify, KSPFusedOneRhs *col)
+static PetscErrorCode KSPFusedRhsSetState_Private(KSP ksp, PetscBool verify, KSPFusedOneRhs *one)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if (!col->reason && col->its >= ksp->max_it) col->reason = KSP_DIVERGED_ITS;
-  if (!col->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!one->reason && one->its >= ksp->max_it) one->reason = KSP_DIVERGED_ITS;
+  if (!one->reason) PetscFunctionReturn(PETSC_SUCCESS);
   verify     = (PetscBool)(verify &&
-                       (col->reason == KSP_CONVERGED_RTOL || col->reason == KSP_CONVERGED_ATOL ||
-                        col->reason == KSP_DIVERGED_BREAKDOWN) &&
+                       (one->reason == KSP_CONVERGED_RTOL || one->reason == KSP_CONVERGED_ATOL ||
+                        one->reason == KSP_DIVERGED_BREAKDOWN) &&
                        f->options.checktrue && KSPFusedIsTested(ksp));
-  col->state = verify ? KSP_FUSED_COLUMN_CONVERGED : KSP_FUSED_COLUMN_DONE;
+  one->state = verify ? KSP_FUSED_RHS_CONVERGED : KSP_FUSED_RHS_DONE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,8 +159,8 @@ static PetscErrorCode KSPFusedRhsReport_Private(KSP ksp, PetscBool first)
   PetscFunctionBegin;
   ksp->rnorm = 0.0;
   for (PetscInt i = 0; i < c->m; i++) {
-    its        = PetscMax(its, c->column[i].its);
-    ksp->rnorm = (PetscReal)hypot(ksp->rnorm, c->column[i].norm);
+    its        = PetscMax(its, c->one[i].its);
+    ksp->rnorm = (PetscReal)hypot(ksp->rnorm, c->one[i].norm);
   }
   if (!first && its == ksp->its) { /* some columns started later */
     KSPFusedReplaceLastNorm(ksp);
@@ -183,7 +183,7 @@ static PetscErrorCode KSPFusedRhsIterate_Private(KSP ksp)
   f->run.more = PETSC_TRUE;
   while (PETSC_TRUE) {
     for (PetscInt i = active = 0; i < c->m; i++) {
-      c->wanted[i] = (PetscBool)(c->column[i].state == KSP_FUSED_COLUMN_ACTIVE);
+      c->wanted[i] = (PetscBool)(c->one[i].state == KSP_FUSED_RHS_ACTIVE);
       active += c->wanted[i] ? 1 : 0;
     }
     if (!active) break;
@@ -203,19 +203,19 @@ static PetscErrorCode KSPFusedRhsIterate_Private(KSP ksp)
     PetscCall((*c->s.k->pull)(&c->s, c->width));
     for (PetscInt i = 0; i < c->width; i++) {
       const SpikeKrylovScalars *s   = &c->s.scalars[i];
-      KSPFusedOneRhs           *col = &c->column[i];
+      KSPFusedOneRhs           *one = &c->one[i];
 
-      if (col->state != KSP_FUSED_COLUMN_ACTIVE) continue;
-      PetscCheck(s->reason || s->it > col->its, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+      if (one->state != KSP_FUSED_RHS_ACTIVE) continue;
+      PetscCheck(s->reason || s->it > one->its, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
                  "An iteration has not been counted");
-      if (s->it > col->its) {
-        col->its = s->it;
-        PetscCall(KSPFusedRhsTest_Private(ksp, col, s->norm));
+      if (s->it > one->its) {
+        one->its = s->it;
+        PetscCall(KSPFusedRhsTest_Private(ksp, one, s->norm));
       }
-      if (!col->reason && s->reason == SPIKE_KRYLOV_RESTART) PetscCall(KSPFusedRhsBroken_Private(ksp, col));
-      else if (!col->reason && s->reason && s->reason != SPIKE_KRYLOV_RESTART)
-        PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
-      if (col->state != KSP_FUSED_COLUMN_BROKEN) PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_TRUE, col));
+      if (!one->reason && s->reason == SPIKE_KRYLOV_RESTART) PetscCall(KSPFusedRhsBroken_Private(ksp, one));
+      else if (!one->reason && s->reason && s->reason != SPIKE_KRYLOV_RESTART)
+        PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, one));
+      if (one->state != KSP_FUSED_RHS_BROKEN) PetscCall(KSPFusedRhsSetState_Private(ksp, PETSC_TRUE, one));
     }
     PetscCall(KSPFusedRhsReport_Private(ksp, PETSC_FALSE));
   }
@@ -233,8 +233,7 @@ static PetscErrorCode KSPFusedRhsSelect_Private(KSP ksp, KSPFusedRhsState state,
   PetscFunctionBegin;
   *any = PETSC_FALSE;
   for (PetscInt i = 0; i < c->m; i++) {
-    c->wanted[i] = (PetscBool)(c->column[i].state == state &&
-                               (generation < 0 || c->column[i].generation == generation));
+    c->wanted[i] = (PetscBool)(c->one[i].state == state && (generation < 0 || c->one[i].generation == generation));
     if (c->wanted[i]) *any = PETSC_TRUE;
   }
   if (*any) PetscCall(KSPFusedRhsToFront(ksp));
@@ -249,52 +248,52 @@ static PetscErrorCode KSPFusedRhsJudge_Private(KSP ksp, PetscInt i)
 {
   KSPFused           *f    = (KSPFused *)ksp->data;
   SpikeKrylovScalars *s    = &f->rhs->s.scalars[i];
-  KSPFusedOneRhs     *col  = &f->rhs->column[i];
+  KSPFusedOneRhs     *one  = &f->rhs->one[i];
   const PetscBool     same = KSPFusedTestsTruth(ksp);
-  const PetscReal     norm = s->norm, truth = same ? norm : col->truth;
+  const PetscReal     norm = s->norm, truth = same ? norm : one->truth;
   PetscReal           bound, believed, excess;
 
   PetscFunctionBegin;
-  col->state = KSP_FUSED_COLUMN_DONE;
+  one->state = KSP_FUSED_RHS_DONE;
   if (PetscIsInfOrNanReal(norm) || PetscIsInfOrNanReal(truth)) {
-    PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
+    PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, one));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(KSPFusedRhsGetBound(ksp, col, &bound));
-  if (col->reason == KSP_DIVERGED_BREAKDOWN) {
-    if (truth <= bound) col->reason = KSP_CONVERGED_RTOL;
+  PetscCall(KSPFusedRhsGetBound(ksp, one, &bound));
+  if (one->reason == KSP_DIVERGED_BREAKDOWN) {
+    if (truth <= bound) one->reason = KSP_CONVERGED_RTOL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   f->info.truenorm         = PetscSqrtReal(PetscSqr(PetscMax(f->info.truenorm, 0.0)) + PetscSqr(norm));
   f->info.unpreconditioned = PetscSqrtReal(PetscSqr(PetscMax(f->info.unpreconditioned, 0.0)) + PetscSqr(truth));
-  believed                 = same || KSPFusedIsAbsolute(ksp, col->reason, col->norm) ? PETSC_MAX_REAL : bound;
-  excess                   = KSPFusedExcess(norm, col->goal, truth, believed);
+  believed                 = same || KSPFusedIsAbsolute(ksp, one->reason, one->norm) ? PETSC_MAX_REAL : bound;
+  excess                   = KSPFusedExcess(norm, one->goal, truth, believed);
   if (excess == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(ksp,
                       "Column %" PetscInt_FMT
                       ": norm of the test %g by recurrence, %g in truth, the tolerance %g; ||b - A x|| = %g\n",
-                      col->column, (double)col->norm, (double)norm, (double)col->ttol, (double)truth));
-  if (norm > 0.0 && excess <= 0.5 * col->excess && col->its < ksp->max_it) {
-    col->excess  = excess;
-    col->ttol    = KSPFusedNextTolerance(col->ttol, norm, truth, believed);
-    s->t.ttol    = col->ttol;
-    col->started = col->its;
-    col->reason  = KSP_CONVERGED_ITERATING;
-    col->state   = KSP_FUSED_COLUMN_ACTIVE;
+                      one->column, (double)one->norm, (double)norm, (double)one->ttol, (double)truth));
+  if (norm > 0.0 && excess <= 0.5 * one->excess && one->its < ksp->max_it) {
+    one->excess  = excess;
+    one->ttol    = KSPFusedNextTolerance(one->ttol, norm, truth, believed);
+    s->t.ttol    = one->ttol;
+    one->started = one->its;
+    one->reason  = KSP_CONVERGED_ITERATING;
+    one->state   = KSP_FUSED_RHS_ACTIVE;
     f->info.restarts++;
-    if (s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
-    PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_FALSE, col));
+    if (s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, one));
+    PetscCall(KSPFusedRhsSetState_Private(ksp, PETSC_FALSE, one));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  col->norm = norm;
+  one->norm = norm;
   if (!same && truth <= bound) {
-    col->reason = KSP_CONVERGED_RTOL;
+    one->reason = KSP_CONVERGED_RTOL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  col->reason = norm > 0.0 && col->its >= ksp->max_it ? KSP_DIVERGED_ITS : KSP_DIVERGED_BREAKDOWN;
-  if (norm > KSP_FUSED_MOST_TESTED * col->goal || col->reason == KSP_DIVERGED_ITS) PetscFunctionReturn(PETSC_SUCCESS);
+  one->reason = norm > 0.0 && one->its >= ksp->max_it ? KSP_DIVERGED_ITS : KSP_DIVERGED_BREAKDOWN;
+  if (norm > KSP_FUSED_MOST_TESTED * one->goal || one->reason == KSP_DIVERGED_ITS) PetscFunctionReturn(PETSC_SUCCESS);
   f->info.pcsingular = PETSC_TRUE;
-  PetscCall(PetscInfo(ksp, "Column %" PetscInt_FMT ": preconditioner singular or nearly\n", col->column));
+  PetscCall(PetscInfo(ksp, "Column %" PetscInt_FMT ": preconditioner singular or nearly\n", one->column));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -310,7 +309,7 @@ static PetscErrorCode KSPFusedRhsVerify_Private(KSP ksp)
   PetscBool    any;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedRhsSelect_Private(ksp, KSP_FUSED_COLUMN_CONVERGED, -1, &any));
+  PetscCall(KSPFusedRhsSelect_Private(ksp, KSP_FUSED_RHS_CONVERGED, -1, &any));
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPFusedRhsTrueResidual(ksp, PETSC_FALSE));
   PetscCall(KSPFusedRhsTruth(ksp));
@@ -320,7 +319,7 @@ static PetscErrorCode KSPFusedRhsVerify_Private(KSP ksp)
     PetscBool again = PETSC_FALSE;
 
     for (PetscInt i = 0; i < c->width; i++) {
-      c->column[i].solution = c->wanted[i] = (PetscBool)(c->column[i].state == KSP_FUSED_COLUMN_DONE);
+      c->one[i].solution = c->wanted[i] = (PetscBool)(c->one[i].state == KSP_FUSED_RHS_DONE);
       if (!c->wanted[i]) again = PETSC_TRUE;
     }
     if (again) PetscCall(KSPFusedRhsAddGuess(ksp));
@@ -347,8 +346,8 @@ static PetscErrorCode KSPFusedRhsRestart_Private(KSP ksp, PetscBool *any)
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->m; i++)
-    if (c->column[i].state == KSP_FUSED_COLUMN_BROKEN) generation = PetscMin(generation, c->column[i].generation);
-  PetscCall(KSPFusedRhsSelect_Private(ksp, KSP_FUSED_COLUMN_BROKEN, generation, any));
+    if (c->one[i].state == KSP_FUSED_RHS_BROKEN) generation = PetscMin(generation, c->one[i].generation);
+  PetscCall(KSPFusedRhsSelect_Private(ksp, KSP_FUSED_RHS_BROKEN, generation, any));
   if (!*any) PetscFunctionReturn(PETSC_SUCCESS);
   if (generation > c->generation) {
     PetscCall((*f->method->renew)(ksp));
@@ -364,21 +363,21 @@ static PetscErrorCode KSPFusedRhsRestart_Private(KSP ksp, PetscBool *any)
   PetscCall(KSPFusedRhsStart_Private(ksp));
   for (PetscInt i = 0; i < c->width; i++) {
     const SpikeKrylovScalars *s     = &c->s.scalars[i];
-    KSPFusedOneRhs           *col   = &c->column[i];
+    KSPFusedOneRhs           *one   = &c->one[i];
     PetscReal                 bound = 0.0;
 
-    col->state = KSP_FUSED_COLUMN_ACTIVE;
-    if (tested) PetscCall(KSPFusedRhsGetBound(ksp, col, &bound));
-    if (PetscIsInfOrNanReal(s->norm)) PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
-    else if (tested && (same ? s->norm : col->truth) <= bound && col->its >= ksp->min_it)
-      col->reason = KSP_CONVERGED_RTOL;
+    one->state = KSP_FUSED_RHS_ACTIVE;
+    if (tested) PetscCall(KSPFusedRhsGetBound(ksp, one, &bound));
+    if (PetscIsInfOrNanReal(s->norm)) PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, one));
+    else if (tested && (same ? s->norm : one->truth) <= bound && one->its >= ksp->min_it)
+      one->reason = KSP_CONVERGED_RTOL;
     else if (s->norm == 0.0) {
-      const PetscBool refuted = (PetscBool)(tested && !same && col->truth > KSP_FUSED_MOST_TRUE * bound);
+      const PetscBool refuted = (PetscBool)(tested && !same && one->truth > KSP_FUSED_MOST_TRUE * bound);
 
-      col->reason = refuted ? KSP_DIVERGED_BREAKDOWN : KSP_CONVERGED_ATOL;
+      one->reason = refuted ? KSP_DIVERGED_BREAKDOWN : KSP_CONVERGED_ATOL;
       if (refuted) f->info.pcsingular = PETSC_TRUE;
-    } else if (s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
-    PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_FALSE, col));
+    } else if (s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, one));
+    PetscCall(KSPFusedRhsSetState_Private(ksp, PETSC_FALSE, one));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -408,10 +407,10 @@ static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
   PetscCall(KSPFusedRhsSetWidth(ksp, c->m));
   if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedRhsAddGuess(ksp));
   for (PetscInt i = 0; i < c->m; i++) {
-    PetscCall(PetscMemzero(&c->column[i], sizeof(c->column[i])));
+    PetscCall(PetscMemzero(&c->one[i], sizeof(c->one[i])));
     PetscCall(PetscMemzero(&c->s.scalars[i], sizeof(c->s.scalars[i])));
-    c->column[i].column = i;
-    c->column[i].excess = PETSC_MAX_REAL;
+    c->one[i].column = i;
+    c->one[i].excess = PETSC_MAX_REAL;
     if (!nullspace) continue;
     PetscCall(MatDenseGetColumnVec(c->rhs, i, &v));
     PetscCall(MatNullSpaceRemove(nullspace, v));
@@ -423,33 +422,33 @@ static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
   ksp->reason = KSP_CONVERGED_ITERATING;
   PetscCall(KSPFusedRhsTrueResidual(ksp, PETSC_TRUE));
   if (!ksp->guess_zero) PetscCall(KSPFusedRhsTruth(ksp));
-  for (PetscInt i = 0; i < c->m; i++) c->column[i].first = c->column[i].truth;
+  for (PetscInt i = 0; i < c->m; i++) c->one[i].first = c->one[i].truth;
   PetscCall(MatFlag(c->view[0], failed ? 1 : 0)); /* perhaps on some ranks only */
   if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedRhsSetGuess(ksp, c->view[ksp->nwork], NULL));
   PetscCall(KSPFusedRhsStart_Private(ksp));
   for (PetscInt i = 0; i < c->m; i++) {
     SpikeKrylovScalars *s   = &c->s.scalars[i];
-    KSPFusedOneRhs     *col = &c->column[i];
+    KSPFusedOneRhs     *one = &c->one[i];
 
-    PetscCall(KSPFusedRhsIsAlone(ksp, i, &col->alone));
-    if (col->alone) {
-      col->norm  = s->norm;
-      col->state = KSP_FUSED_COLUMN_DONE;
+    PetscCall(KSPFusedRhsIsAlone(ksp, i, &one->alone));
+    if (one->alone) {
+      one->norm  = s->norm;
+      one->state = KSP_FUSED_RHS_DONE;
       continue;
     }
     if (PetscIsInfOrNanReal(s->norm)) {
-      col->norm = s->norm;
-      PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
-    } else PetscCall(KSPFusedRhsTest_Private(ksp, col, s->norm));
-    col->goal = col->ttol;
-    if (!col->reason && s->norm == 0.0) col->reason = KSP_CONVERGED_ATOL; /* where no test looks at norms */
-    if (!col->reason && s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
-    PetscCall(KSPFusedRhsSettle_Private(ksp, (PetscBool)!KSPFusedTestsTruth(ksp), col));
+      one->norm = s->norm;
+      PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, one));
+    } else PetscCall(KSPFusedRhsTest_Private(ksp, one, s->norm));
+    one->goal = one->ttol;
+    if (!one->reason && s->norm == 0.0) one->reason = KSP_CONVERGED_ATOL; /* where no test looks at norms */
+    if (!one->reason && s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, one));
+    PetscCall(KSPFusedRhsSetState_Private(ksp, (PetscBool)!KSPFusedTestsTruth(ksp), one));
     s->t.test = test;
     if (isdefault) {
-      s->t.ttol    = col->ttol;
+      s->t.ttol    = one->ttol;
       s->t.abstol  = ksp->abstol;
-      s->t.dtol    = ksp->divtol * col->rnorm0;
+      s->t.dtol    = ksp->divtol * one->rnorm0;
       s->t.minit   = ksp->min_it;
       s->t.chknorm = ksp->chknorm;
     }
@@ -466,11 +465,11 @@ static PetscErrorCode KSPFusedRhsEndAtOnce_Private(KSP ksp)
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->m; i++) {
-    KSPFusedOneRhs *col = &c->column[i];
+    KSPFusedOneRhs *one = &c->one[i];
 
-    c->wanted[i] = (PetscBool)(!col->solution && !col->its && col->reason > 0);
+    c->wanted[i] = (PetscBool)(!one->solution && !one->its && one->reason > 0);
     if (!c->wanted[i]) continue;
-    col->solution = any = PETSC_TRUE;
+    one->solution = any = PETSC_TRUE;
   }
   if (!any || !c->useguess) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPFusedRhsToFront(ksp));
@@ -495,7 +494,7 @@ static PetscErrorCode KSPFusedRhsEnd_Private(KSP ksp, Mat X)
   if (KSPFusedIsCorrection(ksp)) {
     PetscCall(KSPFusedRhsEndAtOnce_Private(ksp));
     for (PetscInt i = 0; i < c->m; i++) {
-      c->wanted[i] = (PetscBool)!c->column[i].solution;
+      c->wanted[i] = (PetscBool)!c->one[i].solution;
       left += c->wanted[i] ? 1 : 0;
     }
     if (left) {
@@ -508,24 +507,24 @@ static PetscErrorCode KSPFusedRhsEnd_Private(KSP ksp, Mat X)
   }
   PetscCall(KSPFusedRhsSetWidth(ksp, c->m));
   for (PetscInt i = 0; i < c->m; i++) {
-    if (c->column[i].alone) continue;
+    if (c->one[i].alone) continue;
     c->from[count] = i;
-    c->to[count++] = c->column[i].column;
+    c->to[count++] = c->one[i].column;
   }
   if (count) PetscCall(KSPFusedRhsCombine(ksp, count, 1.0, c->view[ksp->nwork], c->from, 0.0, X, c->to));
   ksp->reason = KSP_CONVERGED_ITERATING;
   for (PetscInt i = 0; i < c->m; i++) {
-    const KSPFusedOneRhs *col = &c->column[i];
+    const KSPFusedOneRhs *one = &c->one[i];
 
-    if (col->reason == KSP_DIVERGED_PC_FAILED) {
-      PetscCall(MatDenseGetColumnVecWrite(X, col->column, &v));
+    if (one->reason == KSP_DIVERGED_PC_FAILED) {
+      PetscCall(MatDenseGetColumnVecWrite(X, one->column, &v));
       PetscCall(VecFlag(v, 1));
-      PetscCall(MatDenseRestoreColumnVecWrite(X, col->column, &v));
+      PetscCall(MatDenseRestoreColumnVecWrite(X, one->column, &v));
     }
-    c->its[c->first + col->column]     = col->its;
-    c->reasons[c->first + col->column] = col->reason;
-    c->norms[c->first + col->column]   = col->norm;
-    if (!ksp->reason || col->reason < ksp->reason) ksp->reason = col->reason;
+    c->its[c->first + one->column]     = one->its;
+    c->reasons[c->first + one->column] = one->reason;
+    c->norms[c->first + one->column]   = one->norm;
+    if (!ksp->reason || one->reason < ksp->reason) ksp->reason = one->reason;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -563,7 +562,7 @@ static PetscErrorCode KSPFusedRhsSolve_Private(KSP ksp, Mat B, Mat X)
     PetscCall(KSPFusedRhsVerify_Private(ksp));
     any = PETSC_FALSE;
     for (PetscInt i = 0; i < c->m; i++)
-      if (c->column[i].state == KSP_FUSED_COLUMN_ACTIVE) any = PETSC_TRUE;
+      if (c->one[i].state == KSP_FUSED_RHS_ACTIVE) any = PETSC_TRUE;
     if (!any) PetscCall(KSPFusedRhsRestart_Private(ksp, &any));
   }
   PetscCall(KSPFusedRhsReport_Private(ksp, PETSC_FALSE));

@@ -71,7 +71,7 @@ static PetscErrorCode KSPFusedRhsClear_Private(KSPFusedRhs *c)
   PetscCall(KSPFusedTallDestroy_Private(c));
   if (c->s.k) PetscCall((*c->s.k->destroy)(&c->s));
   PetscCall(PetscMemzero(&c->s, sizeof(c->s)));
-  PetscCall(PetscFree5(c->column, c->wanted, c->from, c->to, c->slot));
+  PetscCall(PetscFree5(c->one, c->wanted, c->from, c->to, c->slot));
   PetscCall(PetscFree2(c->slots, c->columns));
   PetscCall(VecDestroy(&c->x));
   PetscCall(MatDestroy(&c->rhs));
@@ -148,7 +148,7 @@ PetscErrorCode KSPFusedRhsSetUp(KSP ksp, PetscInt m)
     PetscCall(PetscCalloc2(ksp->nwork + 2, &c->block, ksp->nwork + 2, &c->view));
     c->nblocks = ksp->nwork + 2;
     c->room    = m;
-    PetscCall(PetscCalloc5(m, &c->column, m, &c->wanted, m, &c->from, m, &c->to, m, &c->slot));
+    PetscCall(PetscCalloc5(m, &c->one, m, &c->wanted, m, &c->from, m, &c->to, m, &c->slot));
     for (PetscInt i = 0; i < m; i++) c->slot[i] = i;
     PetscCall(PetscCalloc2(most + 2 * SPIKE_KRYLOV_MAXVECTORS, &c->slots, 4 * f->basis.ncolumns, &c->columns));
     for (PetscInt i = 0; i < ksp->nwork - f->basis.nshared; i++)
@@ -298,10 +298,10 @@ PetscErrorCode KSPFusedRhsToFront(KSP ksp)
     for (PetscInt i = 0; i < nblocks; i++) PetscCall(MatDenseRestoreArrayAndMemType(blocks[i], &v[i]));
     PetscCall(PetscFree2(v, blocks));
     for (PetscInt i = 0; i < n; i++) {
-      const KSPFusedOneRhs column = c->column[c->from[i]];
+      const KSPFusedOneRhs one = c->one[c->from[i]];
 
-      c->column[c->from[i]] = c->column[c->to[i]];
-      c->column[c->to[i]]   = column;
+      c->one[c->from[i]] = c->one[c->to[i]];
+      c->one[c->to[i]]   = one;
     }
   }
   PetscCall(KSPFusedRhsSetWidth(ksp, width));

@@ -25,10 +25,10 @@
 #include "kernels/krylov/rhs.h"
 
 typedef enum {
-  KSP_FUSED_COLUMN_ACTIVE,
-  KSP_FUSED_COLUMN_CONVERGED, /* by its recurrence; the true residual is to be looked at */
-  KSP_FUSED_COLUMN_BROKEN,    /* waits for a new start                                   */
-  KSP_FUSED_COLUMN_DONE
+  KSP_FUSED_RHS_ACTIVE,
+  KSP_FUSED_RHS_CONVERGED, /* by its recurrence; the true residual is to be looked at */
+  KSP_FUSED_RHS_BROKEN,    /* waits for a new start                                   */
+  KSP_FUSED_RHS_DONE
 } KSPFusedRhsState;
 
 /* A slot, and the members of KSP and KSPFused that belong to its column */
@@ -66,7 +66,7 @@ struct _n_KSPFusedRhs {
   /* columns of this solve, the leading ones, and room */
   PetscInt        m, width, room;
   PetscInt        ld;
-  KSPFusedOneRhs *column;           /* [room] */
+  KSPFusedOneRhs *one;              /* [room] */
   PetscBool      *wanted;           /* [room] */
   PetscInt       *from, *to, *slot; /* [room] */
   PetscInt        nblocks;

@@ -21,7 +21,7 @@ PetscErrorCode KSPFusedRhsLeading(KSP ksp, PetscScalar a, Mat X, PetscScalar b, 
 /* Which right-hand sides the leading columns are */
 const PetscInt *KSPFusedRhsNumbers(KSPFusedRhs *c)
 {
-  for (PetscInt i = 0; i < c->width; i++) c->to[i] = c->column[i].column;
+  for (PetscInt i = 0; i < c->width; i++) c->to[i] = c->one[i].column;
   return c->to;
 }
 
@@ -73,24 +73,24 @@ PetscErrorCode KSPFusedRhsTruth(KSP ksp)
   PetscCall(KSPFusedRhsGetBlock(ksp, KSPFusedTruth(ksp), &T));
   for (PetscInt i = 0; i < c->width; i++) {
     PetscCall(MatDenseGetColumnVecRead(T, i, &t));
-    PetscCall(KSPFusedNorm(ksp, t, &c->column[i].truth));
+    PetscCall(KSPFusedNorm(ksp, t, &c->one[i].truth));
     PetscCall(MatDenseRestoreColumnVecRead(T, i, &t));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What ||b - A x|| of a column is compared with: KSPFusedGetBound(); the tolerance where the test has this norm */
-PetscErrorCode KSPFusedRhsGetBound(KSP ksp, const KSPFusedOneRhs *col, PetscReal *bound)
+PetscErrorCode KSPFusedRhsGetBound(KSP ksp, const KSPFusedOneRhs *one, PetscReal *bound)
 {
   KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
   Vec          b;
 
   PetscFunctionBegin;
-  *bound = col->goal;
+  *bound = one->goal;
   if (KSPFusedTestsTruth(ksp)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDenseGetColumnVecRead(c->rhs, col->column, &b));
-  PetscCall(KSPFusedGetBound(ksp, b, col->first, bound));
-  PetscCall(MatDenseRestoreColumnVecRead(c->rhs, col->column, &b));
+  PetscCall(MatDenseGetColumnVecRead(c->rhs, one->column, &b));
+  PetscCall(KSPFusedGetBound(ksp, b, one->first, bound));
+  PetscCall(MatDenseRestoreColumnVecRead(c->rhs, one->column, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,11 +116,11 @@ PetscErrorCode KSPFusedRhsIsAlone(KSP ksp, PetscInt i, PetscBool *alone)
   PetscFunctionBegin;
   *alone = PETSC_FALSE;
   if (KSPFusedHasSquare(norm)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDenseGetColumnVecRead(c->rhs, c->column[i].column, &b));
+  PetscCall(MatDenseGetColumnVecRead(c->rhs, c->one[i].column, &b));
   PetscCall(MatDenseGetColumnVecRead(c->view[0], i, &r));
   PetscCall(KSPFusedGetUnit(ksp, norm, b, r, &unit));
   PetscCall(MatDenseRestoreColumnVecRead(c->view[0], i, &r));
-  PetscCall(MatDenseRestoreColumnVecRead(c->rhs, c->column[i].column, &b));
+  PetscCall(MatDenseRestoreColumnVecRead(c->rhs, c->one[i].column, &b));
   *alone = (PetscBool)(unit != 1.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -87,7 +87,7 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(KSPBegin_Spike(ksp));
+  PetscCall(SpikeKSPBegin(ksp));
   PetscCall(SpikeOrderedBegin(ksp->vec_sol, &ordered));
   ierr = KSPFusedSolveOnce_Private(ksp);
   PetscCall(SpikeOrderedEnd(&ordered));

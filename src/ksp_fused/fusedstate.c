@@ -215,7 +215,7 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   if (spmv == KSP_FUSED_SPMV_PETSC || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   able = (PetscBool)(f->s.k->copy && !f->basis.usevec);
-  PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &able));
+  PetscCall(SpikePetscObjectAgree((PetscObject)ksp, &able));
   if (!able) PetscFunctionReturn(PETSC_SUCCESS);
   copies = (PetscBool)(spmv != KSP_FUSED_SPMV_STENCIL && spmv != KSP_FUSED_SPMV_BLOCKS);
   if (f->size > 1 && copies) PetscCall(KSPFusedRanksKnow(ksp, A, &known));
@@ -266,7 +266,7 @@ PetscErrorCode KSPFusedSetForm(KSP ksp)
   f->run.merged  = (PetscBool)(f->options.reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->options.replacement);
   PetscCall(KSPFusedSetProduct_Private(ksp));
   /* A backend may decline what is lent on one rank, as where that has no rows: MatMult() is collective */
-  PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &f->product.own));
+  PetscCall(SpikePetscObjectAgree((PetscObject)ksp, &f->product.own));
   f->info.copy    = (PetscBool)(f->product.own && !f->product.borrowed);
   f->info.product = f->product.own ? ((const SpikeKrylovCopy *)f->product.copy)->form : KSP_FUSED_SPMV_PETSC;
   f->run.carried = f->pc.scaled = f->run.lags = f->run.lagging = PETSC_FALSE;

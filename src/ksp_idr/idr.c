@@ -74,8 +74,8 @@ static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp, PetscInt generation)
   /* a preconditioner may have failed, on this rank alone; PETSc's functions do nothing then */
   ksp->reason = KSP_CONVERGED_ITERATING;
   for (PetscInt k = 0; k < idr->ncolumns; k++) {
-    PetscCall(KSPOrthogonalize_Spike(ksp, idr->P, k, dots));
-    if (!idr->rand) PetscCall(KSPOrthogonalize_Spike(ksp, idr->P, k, dots));
+    PetscCall(SpikeKSPOrthogonalize(ksp, idr->P, k, dots));
+    if (!idr->rand) PetscCall(SpikeKSPOrthogonalize(ksp, idr->P, k, dots));
     PetscCall(VecNormalize(idr->P[k], NULL));
   }
   ksp->reason = reason;

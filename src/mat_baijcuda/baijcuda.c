@@ -131,7 +131,7 @@ PetscErrorCode MatBAIJCUDAInstall_Private(Mat A, MatType type)
   A->ops->convertfrom       = MatConvertFrom_BAIJCUDA;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, type));
   PetscCall(MatBAIJCUDACompose_Private(A, PETSC_TRUE, PETSC_TRUE));
-  MatSetBoundToCPU_Spike(A, PETSC_FALSE);
+  SpikeMatSetBoundToCPU(A, PETSC_FALSE);
   if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A));
   if (!PetscMemTypeHost(c->k->memtype)) {
     PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
@@ -160,7 +160,7 @@ static PetscErrorCode MatBAIJCUDATakeAway_Private(Mat A, PetscBool stays)
   if (!PetscMemTypeHost(c->k->memtype)) {
     PetscCall(PetscFree(A->defaultvectype));
     PetscCall(PetscStrallocpy(VECSTANDARD, &A->defaultvectype));
-    MatSetBoundToCPU_Spike(A, PETSC_TRUE);
+    SpikeMatSetBoundToCPU(A, PETSC_TRUE);
   }
   PetscCall(PetscFree(A->spptr));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -157,10 +157,10 @@ static PetscErrorCode MatBAIJCUDATakesEntries_Private(Mat C, Mat A, PetscBool *t
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, takes, host ? MATSEQAIJ : MATSEQAIJCUSPARSE,
                                       host ? MATMPIAIJ : MATMPIAIJCUSPARSE, ""));
   if (!*takes) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetMemType_Spike(A, &there));
+  PetscCall(SpikeMatGetMemType(A, &there));
   *takes = (PetscBool)(A->assembled && there == MatBAIJCUDA_Private(C)->k->memtype && bs <= SPIKE_BLOCK_MAXBS &&
                        A->rmap->n % bs == 0 && A->cmap->n % bs == 0);
-  PetscCall(PetscObjectAgree_Spike((PetscObject)A, takes));
+  PetscCall(SpikePetscObjectAgree((PetscObject)A, takes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,13 +196,13 @@ static PetscErrorCode MatBAIJCUDATakeEntries_Private(Mat C, const Mat parts[2], 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
     if (!n[k]) continue;
-    PetscCall(MatSeqAIJGetCSR_Spike(parts[k], memtype, &piece[k]));
+    PetscCall(SpikeMatSeqAIJGetCSR(parts[k], memtype, &piece[k]));
     a[k] = piece[k].aa;
   }
   PetscCall(MatBAIJCUDAJoin_Private(C, n, a, &v));
   PetscCall(MatSetValuesCOO(C, v, INSERT_VALUES));
   for (int k = 0; k < 2; k++)
-    if (n[k]) PetscCall(MatSeqAIJRestoreCSR_Spike(parts[k], memtype, &piece[k]));
+    if (n[k]) PetscCall(SpikeMatSeqAIJRestoreCSR(parts[k], memtype, &piece[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -237,7 +237,7 @@ PetscErrorCode MatConvert_AIJCUSPARSE_BAIJCUDA(Mat A, MatType type, MatReuse reu
   if (reuse == MAT_REUSE_MATRIX) {
     PetscCall(MatBAIJCUDACOOIsFrom_Private(*B, &now, &same));
     same = (PetscBool)(same && (*B)->rmap->bs == bs);
-    PetscCall(PetscObjectAgree_Spike((PetscObject)A, &same));
+    PetscCall(SpikePetscObjectAgree((PetscObject)A, &same));
   }
   for (int k = 0; k < 2; k++)
     if (parts[k]) PetscCall(MatBAIJCUDAEntries_Private(A, parts[k], 0, NULL, &n[k], NULL, NULL));

@@ -92,7 +92,7 @@ PetscErrorCode MatConvert_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatConvert_BAIJCUDA_BAIJ(A, MATBAIJ, MAT_INITIAL_MATRIX, &C));
-  PetscCall(MatConvertBy_Spike(A, C, newtype, reuse, B));
+  PetscCall(SpikeMatConvertBy(A, C, newtype, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -129,7 +129,7 @@ PetscErrorCode MatBAIJCUDAWatchParts_Private(Mat A)
 
   PetscFunctionBegin;
   if (!A->preallocated) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatMPIBAIJGetSeqBAIJ_Spike(A, NULL, &other, NULL));
+  PetscCall(SpikeMatMPIBAIJGetSeqBAIJ(A, NULL, &other, NULL));
   if (!other) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetId((PetscObject)other, &id));
   if (c->otherid && c->otherid != id) other->nonzerostate = PetscMax(other->nonzerostate, c->otherstate + 1);
@@ -145,7 +145,7 @@ PetscErrorCode MatBAIJCUDAWatchParts_Private(Mat A)
 PetscErrorCode MatBAIJCUDAGetParts_Private(Mat A, Mat parts[2], const PetscInt *garray[])
 {
   PetscFunctionBegin;
-  PetscCall(MatMPIBAIJGetSeqBAIJ_Spike(A, &parts[0], &parts[1], garray));
+  PetscCall(SpikeMatMPIBAIJGetSeqBAIJ(A, &parts[0], &parts[1], garray));
   for (int k = 0; k < 2; k++) {
     PetscBool is;
 
@@ -228,7 +228,7 @@ PetscErrorCode MatBAIJCUDABind_Private(Mat A, PetscBool bind)
   if (c->bound == bind) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBAIJCUDAToHost_Private(A));
   c->bound = bind;
-  MatSetBoundToCPU_Spike(A, bind);
+  SpikeMatSetBoundToCPU(A, bind);
   if (c->mpi && A->assembled) {
     Mat parts[2];
 

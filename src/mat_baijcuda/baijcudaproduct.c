@@ -24,7 +24,7 @@ static PetscErrorCode MatBAIJCUDADenseGet_Private(Mat A, Mat M, SpikeAccess acce
   d->M      = M;
   d->access = access;
   PetscCall(MatDenseGetLDA(M, &d->ld));
-  PetscCall(MatDenseGetArray_Spike(M, access, &d->theirs, &there));
+  PetscCall(SpikeMatDenseGetArray(M, access, &d->theirs, &there));
   d->a = d->theirs;
   if (PetscMemTypeHost(there) == PetscMemTypeHost(c->k->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(PetscMemTypeHost(there), PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
@@ -47,7 +47,7 @@ static PetscErrorCode MatBAIJCUDADenseRestore_Private(Mat A, MatBAIJCUDADense *d
     else PetscCall((*c->k->synchronize)(&c->b));
     PetscCall((*c->k->release)(&c->b, (void **)&d->a));
   }
-  PetscCall(MatDenseRestoreArray_Spike(d->M, d->access, &d->theirs));
+  PetscCall(SpikeMatDenseRestoreArray(d->M, d->access, &d->theirs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -126,7 +126,7 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
   }
   if (cuda) {
     A->ops->bindtocpu = MatBindToCPU_DIA;
-    MatSetBoundToCPU_Spike(A, PETSC_FALSE); /* new matrices are bound */
+    SpikeMatSetBoundToCPU(A, PETSC_FALSE); /* new matrices are bound */
     PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
     PetscCall(PetscFree(A->defaultvectype));
     PetscCall(PetscStrallocpy(VECCUDA, &A->defaultvectype));

@@ -44,7 +44,7 @@ static PetscErrorCode MatDIAGetPieces_Private(Mat A, Mat aij, PetscBool values, 
 
       PetscCall(MatGetInfo(mat[k], MAT_LOCAL, &info));
       if (!PetscMemTypeHost(memtype) && info.nz_used == 0.0) continue;
-      PetscCall(MatSeqAIJGetCSR_Spike(mat[k], memtype, csr));
+      PetscCall(SpikeMatSeqAIJGetCSR(mat[k], memtype, csr));
     }
     if (k) {
       csr->colmap = garray;
@@ -70,7 +70,7 @@ static PetscErrorCode MatDIARestorePieces_Private(Mat A, MatDIAPieces *p)
   PetscFunctionBegin;
   while (p->n) {
     p->n--;
-    if (p->values[p->n]) PetscCall(MatSeqAIJRestoreCSR_Spike(p->mat[p->n], p->memtype, &p->csr[p->n]));
+    if (p->values[p->n]) PetscCall(SpikeMatSeqAIJRestoreCSR(p->mat[p->n], p->memtype, &p->csr[p->n]));
     else {
       PetscInt  n;
       PetscBool done;
@@ -94,7 +94,7 @@ static PetscErrorCode MatDIAFill_Private(Mat A, Mat aij)
   MatDIAPieces p;
 
   PetscFunctionBegin;
-  PetscCall(MatGetMemType_Spike(aij, &memtype));
+  PetscCall(SpikeMatGetMemType(aij, &memtype));
   if (PetscMemTypeHost(a->dia.k->memtype) || !PetscMemTypeHost(memtype)) {
     PetscCall(MatDIAGetPieces_Private(A, aij, PETSC_TRUE, a->dia.k->memtype, &p));
     PetscCall((*a->dia.k->fill)(&a->dia, p.n, p.csr));
@@ -150,7 +150,7 @@ PetscErrorCode MatDIAFromAIJ_Private(Mat A, Mat aij)
   PetscBool       same;
 
   PetscFunctionBegin;
-  PetscCall(MatDIACite_Private());
+  PetscCall(MatHaloCite_Private());
   PetscCall(MatDIAGetSource_Private(aij, &source));
   same = (PetscBool)(a->built && !memcmp(&a->source, &source, sizeof(source)) && a->sourceshape == a->shape);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));

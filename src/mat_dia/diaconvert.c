@@ -23,7 +23,7 @@ PetscErrorCode MatConvert_DIA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 
   PetscFunctionBegin;
   PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &C));
-  PetscCall(MatConvertBy_Spike(A, C, newtype, reuse, B));
+  PetscCall(SpikeMatConvertBy(A, C, newtype, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,7 +70,7 @@ static PetscErrorCode MatDIADuplicate_Private(Mat A, MatType type, MatDuplicateO
   PetscCall(MatSetSizes(C, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
   PetscCall(MatSetBlockSizesFromMats(C, A, A));
   PetscCall(MatSetType(C, type));
-  if (a->cuda && MatIsBoundToCPU_Spike(A)) PetscCall(MatBindToCPU(C, PETSC_TRUE));
+  if (a->cuda && SpikeMatIsBoundToCPU(A)) PetscCall(MatBindToCPU(C, PETSC_TRUE));
   PetscCall(PetscLayoutReference(A->rmap, &C->rmap));
   PetscCall(PetscLayoutReference(A->cmap, &C->cmap));
   b           = (Mat_DIA *)C->data;

@@ -119,7 +119,7 @@ static inline PetscBool MatDIAHas_Private(const Mat_DIA *a, PetscInt i, PetscInt
 /* Where values, and vectors in products, are to be */
 static inline PetscMemType MatDIAMemType_Private(Mat A)
 {
-  return ((Mat_DIA *)A->data)->cuda && !MatIsBoundToCPU_Spike(A) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  return ((Mat_DIA *)A->data)->cuda && !SpikeMatIsBoundToCPU(A) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
 }
 
 static inline PetscErrorCode MatDIALogFlops_Private(Mat A, PetscLogDouble flops)

@@ -17,7 +17,7 @@ PetscErrorCode MatGetDiagonalBlock_DIA(Mat A, Mat *block)
     PetscCall(
       MatConvert(Ad, a->cuda ? MATSEQDIACUDA : MATSEQDIA, a->block ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &a->block));
     PetscCall(MatDestroy(&aij));
-    if (a->cuda) PetscCall(MatBindToCPU(a->block, MatIsBoundToCPU_Spike(A)));
+    if (a->cuda) PetscCall(MatBindToCPU(a->block, SpikeMatIsBoundToCPU(A)));
     PetscCall(MatPropagateSymmetryOptions(A, a->block));
     a->blockstate = state;
     a->blockshape = a->shape;

@@ -237,7 +237,7 @@ PetscErrorCode MatBindToCPU_DIA(Mat A, PetscBool bind)
   SpikeDIA dia;
 
   PetscFunctionBegin;
-  MatSetBoundToCPU_Spike(A, bind);
+  SpikeMatSetBoundToCPU(A, bind);
   if (!a->built || a->dia.k->memtype == MatDIAMemType_Private(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDIALike_Private(A, MatDIAMemType_Private(A), &dia));
   PetscCall(MatDIAMove_Private(&a->dia, &dia));

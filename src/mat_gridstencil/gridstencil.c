@@ -177,7 +177,7 @@ PetscErrorCode MatCreate_GridStencilCUDA(Mat A)
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
   PetscCall(MatCreate_GridStencil(A));
   ((Mat_GridStencil *)A->data)->k = ((Mat_GridStencil *)A->data)->native = k;
-  MatSetBoundToCPU_Spike(A, PETSC_FALSE);
+  SpikeMatSetBoundToCPU(A, PETSC_FALSE);
   PetscCall(MatSetVecType(A, VECCUDA));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATGRIDSTENCILCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -89,7 +89,7 @@ PetscErrorCode MatGetDiagonal_GridStencil(Mat A, Vec v)
           if (column[s] == A->rmap->rstart + n * S->dof)
             for (PetscInt c = 0; c < S->dof; c++)
               d[n * S->dof + c] += S->coef[SpikeStencilCoef(S, s, c, c, n / S->size[0]) +
-                                           (PetscCount)p[0] * SpikeStencilStep(S)];
+                                           (PetscCount)p[0] * SpikeStencilStride(S)];
       }
   PetscCall(VecRestoreArrayWrite(v, &d));
   PetscCall(ISLocalToGlobalMappingRestoreIndices(map, &global));
@@ -116,7 +116,7 @@ static PetscErrorCode MatGridStencilFill_Private(Mat A, Mat B)
             for (PetscInt e = 0; e < S->dof; e++)
               PetscCall(MatSetValue(B, A->rmap->rstart + n * S->dof + c, column[s] + e,
                                     S->coef[SpikeStencilCoef(S, s, c, e, n / S->size[0]) +
-                                            (PetscCount)p[0] * SpikeStencilStep(S)],
+                                            (PetscCount)p[0] * SpikeStencilStride(S)],
                                     ADD_VALUES));
       }
   PetscCall(ISLocalToGlobalMappingRestoreIndices(map, &global));
@@ -154,7 +154,7 @@ PetscErrorCode MatConvert_GridStencil(Mat A, MatType newtype, MatReuse reuse, Ma
 
   PetscFunctionBegin;
   PetscCall(MatConvert_GridStencil_AIJ(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
-  PetscCall(MatConvertBy_Spike(A, C, newtype, reuse, B));
+  PetscCall(SpikeMatConvertBy(A, C, newtype, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

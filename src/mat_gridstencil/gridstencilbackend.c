@@ -36,7 +36,7 @@ PetscErrorCode MatBindToCPU_GridStencil(Mat A, PetscBool flg)
 
   PetscFunctionBegin;
   if (a->native == &SpikeStencilKernels_Host) PetscFunctionReturn(PETSC_SUCCESS);
-  MatSetBoundToCPU_Spike(A, flg);
+  SpikeMatSetBoundToCPU(A, flg);
   PetscCall(MatGridStencilUse_Private(A, flg ? &SpikeStencilKernels_Host : a->native));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

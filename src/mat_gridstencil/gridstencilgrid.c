@@ -183,7 +183,7 @@ PetscErrorCode MatCreateGridStencil(DM da, PetscInt n, const MatStencil offsets[
   MatType   type = NULL;
 
   PetscFunctionBegin;
-  PetscCall(MatDIACite_Private());
+  PetscCall(MatHaloCite_Private());
   PetscValidHeader(da, 1);
   PetscAssertPointer(offsets, 3);
   PetscAssertPointer(A, 4);
@@ -245,7 +245,7 @@ PetscErrorCode MatDuplicate_GridStencil(Mat A, MatDuplicateOption op, Mat *B)
     if (op == MAT_COPY_VALUES) PetscCall(PetscArraycpy(b->coef, a->coef, a->ncoef));
     PetscCall(MatGridStencilChanged_Private(*B));
   }
-  if (MatIsBoundToCPU_Spike(A) && a->native != &SpikeStencilKernels_Host) PetscCall(MatBindToCPU(*B, PETSC_TRUE));
+  if (SpikeMatIsBoundToCPU(A) && a->native != &SpikeStencilKernels_Host) PetscCall(MatBindToCPU(*B, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

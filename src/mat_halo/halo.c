@@ -13,7 +13,7 @@ static const char citation[] = "@inproceedings{LiuSeoMittalHuang2013,\n"
                                "  year      = {2013}\n"
                                "}\n";
 
-PetscErrorCode MatDIACite_Private(void)
+PetscErrorCode MatHaloCite_Private(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(citation, &cite));
@@ -40,16 +40,16 @@ static PetscErrorCode MatHaloSchedule_Private(MatHalo *h)
     which[k] = k;
   }
   PetscCall(PetscSortIntWithArray(h->nrecv + h->nsend, key, which));
-  PetscCall(PetscMalloc2(h->nrecv + h->nsend, &h->steprecv, h->nrecv + h->nsend, &h->stepsend));
+  PetscCall(PetscMalloc2(h->nrecv + h->nsend, &h->turnrecv, h->nrecv + h->nsend, &h->turnsend));
   for (PetscInt k = 0; k < h->nrecv + h->nsend; k++) {
     if (!k || key[k] != key[k - 1]) {
-      h->steprecv[n]   = -1;
-      h->stepsend[n++] = -1;
+      h->turnrecv[n]   = -1;
+      h->turnsend[n++] = -1;
     }
-    if (which[k] < h->nrecv) h->steprecv[n - 1] = (PetscMPIInt)which[k];
-    else h->stepsend[n - 1] = (PetscMPIInt)(which[k] - h->nrecv);
+    if (which[k] < h->nrecv) h->turnrecv[n - 1] = (PetscMPIInt)which[k];
+    else h->turnsend[n - 1] = (PetscMPIInt)(which[k] - h->nrecv);
   }
-  h->nsteps = n;
+  h->nturns = n;
   PetscCall(PetscFree2(key, which));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -123,8 +123,8 @@ static PetscErrorCode MatHaloLink_Private(MatHalo *h, PetscObject owner)
   PetscFunctionBegin;
   PetscCall(MatHaloGroups_Private(h));
   if (h->k->connect) {
-    const SpikeDIAMessages message = {h->nsend, h->sendat, h->sendgroup, h->message},
-                           ghost   = {h->nrecv, h->recvat, h->recvgroup, h->ghost};
+    const SpikeHaloMessages message = {h->nsend, h->sendat, h->sendgroup, h->message},
+                            ghost   = {h->nrecv, h->recvat, h->recvgroup, h->ghost};
 
     PetscCall((*h->k->connect)(h->comm, use_gpu_aware_mpi, h->ngroups, &message, &ghost, &h->link));
     PetscCall(PetscInfo(owner, "Parts of vectors travel by %s%s\n", h->link->name,
@@ -167,7 +167,7 @@ PetscErrorCode MatHaloReset_Private(MatHalo *h)
   PetscCall(PetscFree(h->apart));
   PetscCall(PetscFree(h->req));
   PetscCall(PetscFree2(h->recvgroup, h->sendgroup));
-  PetscCall(PetscFree2(h->steprecv, h->stepsend));
+  PetscCall(PetscFree2(h->turnrecv, h->turnsend));
   PetscCall(PetscMemzero(h, sizeof(*h)));
   h->pernode = pernode;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -247,7 +247,7 @@ PetscErrorCode MatHaloTravel_Private(MatHalo *h, PetscBool twophase, PetscBool b
   PetscFunctionBegin;
   for (PetscMPIInt k = 0; k < h->nrecv + h->nsend; k++) h->req[k] = MPI_REQUEST_NULL;
   if (twophase) {
-    if (h->nsteps) PetscCall(MatHaloStart_Private(h, back, ghost, message, h->steprecv[0], h->stepsend[0], &n));
+    if (h->nturns) PetscCall(MatHaloStart_Private(h, back, ghost, message, h->turnrecv[0], h->turnsend[0], &n));
   } else {
     for (PetscInt group = 0; group < h->ngroups; group++)
       PetscCall(MatHaloPost_Private(h, group, back, ghost, message, &n));
@@ -261,10 +261,10 @@ PetscErrorCode MatHaloArrive_Private(MatHalo *h, PetscBool twophase, PetscBool b
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Waitall(h->nrecv + h->nsend, h->req, MPI_STATUSES_IGNORE));
-  for (PetscInt k = 1; twophase && k < h->nsteps; k++) {
+  for (PetscInt k = 1; twophase && k < h->nturns; k++) {
     PetscMPIInt n = 0;
 
-    PetscCall(MatHaloStart_Private(h, back, ghost, message, h->steprecv[k], h->stepsend[k], &n));
+    PetscCall(MatHaloStart_Private(h, back, ghost, message, h->turnrecv[k], h->turnsend[k], &n));
     PetscCallMPI(MPI_Waitall(n, h->req, MPI_STATUSES_IGNORE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -301,11 +301,11 @@ PetscErrorCode MatHaloLeave_Private(MatHalo *h, PetscBool twophase, PetscBool ba
   else if (!h->link->apart) {
     for (PetscInt group = 0; group < h->ngroups; group++) PetscCall((*h->k->leave)(h->stream, h->link, group, back));
   } else if (twophase) {
-    for (PetscInt k = 0; k < h->nsteps; k++) {
+    for (PetscInt k = 0; k < h->nturns; k++) {
       n = 0;
-      MatHaloApart_Private(h, back, h->steprecv[k], h->stepsend[k], &n);
+      MatHaloApart_Private(h, back, h->turnrecv[k], h->turnsend[k], &n);
       PetscCall((*h->k->exchange)(h->stream, h->link,
-                                  h->steprecv[k] >= 0 ? h->recvgroup[h->steprecv[k]] : h->sendgroup[h->stepsend[k]], n,
+                                  h->turnrecv[k] >= 0 ? h->recvgroup[h->turnrecv[k]] : h->sendgroup[h->turnsend[k]], n,
                                   h->apart));
     }
   } else {
@@ -327,8 +327,8 @@ PetscErrorCode MatHaloLeave_Private(MatHalo *h, PetscBool twophase, PetscBool ba
 */
 PetscErrorCode MatHaloFinish_Private(MatHalo *h, PetscBool twophase, PetscBool back)
 {
-  SpikeDIALink *link                    = h->link;
-  PetscMPIInt   n[SPIKE_DIA_GROUPS + 1] = {0};
+  SpikeHaloLink *link                    = h->link;
+  PetscMPIInt    n[SPIKE_DIA_GROUPS + 1] = {0};
 
   PetscFunctionBegin;
   if (!link) {

@@ -14,8 +14,8 @@ typedef struct {
   PetscMPIInt           *recvrank, *sendrank; /* ascending                                                     */
   PetscInt              *recvat, *sendat;     /* [nrecv + 1] in ghost[], [nsend + 1] in message[]              */
   PetscScalar           *ghost, *message;     /* [recvat[nrecv]], [sendat[nsend]], where the vectors are       */
-  PetscInt               nsteps;              /* of the schedule in two phases: each with one rank at most     */
-  PetscMPIInt           *steprecv, *stepsend; /* [nsteps] numbers of messages, -1 for none                     */
+  PetscInt               nturns;              /* of the schedule in two phases: each with one rank at most     */
+  PetscMPIInt           *turnrecv, *turnsend; /* [nturns] numbers of messages, -1 for none                     */
   MPI_Request           *req;                 /* [nrecv + nsend]                                               */
   PetscBool              active;              /* on any rank                                                   */
 
@@ -28,8 +28,8 @@ typedef struct {
   /* [nrecv], [nsend] of each message: 0 to other nodes, 1 inside of one; 0 where alone */
   PetscMPIInt *recvgroup, *sendgroup;
 
-  SpikeDIALink *link;  /* between devices, else NULL          */
-  SpikeMessage *apart; /* [nrecv + nsend] where link is apart */
+  SpikeHaloLink *link;  /* between devices, else NULL          */
+  SpikeMessage  *apart; /* [nrecv + nsend] where link is apart */
 } MatHalo;
 
 PETSC_INTERN PetscErrorCode MatHaloConnect_Private(MatHalo *, const SpikeDIAKernels *, PetscObject);
@@ -54,4 +54,4 @@ PETSC_INTERN PetscErrorCode MatHaloArrive_Private(MatHalo *, PetscBool twophase,
                                                   PetscScalar *message);
 
 /* The paper of both types of matrices goes on the list of -citations */
-PETSC_INTERN PetscErrorCode MatDIACite_Private(void);
+PETSC_INTERN PetscErrorCode MatHaloCite_Private(void);

@@ -79,10 +79,10 @@ PetscErrorCode PCBlockILUGetCSR_Private(Mat A, PetscMemType memtype, BlockILUMat
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &mpi, MATMPIAIJ, MATMPIBAIJ, ""));
   if (m->baij) {
     if (mpi) PetscCall(MatGetDiagonalBlock(A, &m->A)); /* MATMPIBAIJCUDA says then what has changed */
-    PetscCall(MatSeqBAIJGetCSR_Spike(m->A, memtype, &m->csr));
+    PetscCall(SpikeMatSeqBAIJGetCSR(m->A, memtype, &m->csr));
   } else {
     if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &m->A, NULL, NULL));
-    PetscCall(MatSeqAIJGetCSR_Spike(m->A, memtype, &m->piece));
+    PetscCall(SpikeMatSeqAIJGetCSR(m->A, memtype, &m->piece));
     m->csr.bs = 1;
     m->csr.ai = m->piece.ai;
     m->csr.aj = m->piece.aj;
@@ -94,7 +94,7 @@ PetscErrorCode PCBlockILUGetCSR_Private(Mat A, PetscMemType memtype, BlockILUMat
 PetscErrorCode PCBlockILURestoreCSR_Private(BlockILUMat *m)
 {
   PetscFunctionBegin;
-  if (m->baij) PetscCall(MatSeqBAIJRestoreCSR_Spike(m->A, m->memtype, &m->csr));
-  else PetscCall(MatSeqAIJRestoreCSR_Spike(m->A, m->memtype, &m->piece));
+  if (m->baij) PetscCall(SpikeMatSeqBAIJRestoreCSR(m->A, m->memtype, &m->csr));
+  else PetscCall(SpikeMatSeqAIJRestoreCSR(m->A, m->memtype, &m->piece));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -56,7 +56,7 @@ static PetscErrorCode PCBlockILUGetKernels_Private(PC pc, Mat A, const SpikeBloc
   PetscMemType memtype;
 
   PetscFunctionBegin;
-  PetscCall(MatGetMemType_Spike(A, &memtype));
+  PetscCall(SpikeMatGetMemType(A, &memtype));
   *k = SpikeBlockKernelsFind(memtype);
   PetscCheck(*k, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCBLOCKILU has no kernels for matrices of type %s on a device in this library yet: use MatBindToCPU() or "

@@ -1,50 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockiluview.c: options, view and facts of PCBLOCKILU */
+/* blockiluview.c: view and facts of PCBLOCKILU */
 #include "blockiluimpl.h"
-
-PetscErrorCode PCSetFromOptions_BlockILU(PC pc, PetscOptionItems PetscOptionsObject)
-{
-  PC_BlockILU      *s            = (PC_BlockILU *)pc->data;
-  const char *const precisions[] = {"double", "single"};
-  PetscInt          bs = s->bs, subdomains = s->subdomains, levels = s->levels, precision = (PetscInt)s->precision;
-  PetscReal         zeropivot = s->zeropivot, amount = s->shiftamount;
-  PetscBool         set, complete = s->complete, multicolor = s->multicolor;
-  char              ordering[256];
-  PetscFunctionList list;
-
-  PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "Block ILU options");
-  PetscCall(PetscOptionsInt("-pc_blockilu_bs", "Size of the blocks", "PCBlockILUSetBlockSize", bs, &bs, &set));
-  if (set) PetscCall(PCBlockILUSetBlockSize(pc, bs));
-  PetscCall(PetscOptionsInt("-pc_blockilu_local_subdomains", "Subdomains on each rank", "PCBlockILUSetLocalSubdomains",
-                            subdomains, &subdomains, &set));
-  if (set) PetscCall(PCBlockILUSetLocalSubdomains(pc, subdomains));
-  PetscCall(PetscOptionsInt("-pc_blockilu_levels", "Levels of fill", "PCFactorSetLevels", levels, &levels, &set));
-  if (set) PetscCall(PCFactorSetLevels(pc, levels));
-  PetscCall(PetscOptionsBool("-pc_blockilu_complete", "Complete factorization of each subdomain",
-                             "PCBlockILUSetComplete", complete, &complete, &set));
-  if (set) PetscCall(PCBlockILUSetComplete(pc, complete));
-  PetscCall(MatGetOrderingList(&list));
-  PetscCall(PetscOptionsFList("-pc_blockilu_mat_ordering_type", "Ordering of the blocks in each subdomain",
-                              "PCFactorSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
-  if (set) PetscCall(PCFactorSetMatOrderingType(pc, ordering));
-  PetscCall(PetscOptionsBool("-pc_blockilu_multicolor", "Multicolor ordering of the blocks in each subdomain",
-                             "PCBlockILUSetMulticolor", multicolor, &multicolor, &set));
-  if (set) PetscCall(PCBlockILUSetMulticolor(pc, multicolor));
-  PetscCall(PetscOptionsReal("-pc_blockilu_zeropivot", "A pivot up to this fraction of the norm is zero",
-                             "PCFactorSetZeroPivot", zeropivot, &zeropivot, &set));
-  if (set) PetscCall(PCFactorSetZeroPivot(pc, zeropivot));
-  PetscCall(PCFactoredSetShiftFromOptions_Private(pc, "-pc_blockilu_shift_type", PetscOptionsObject));
-  PetscCall(PetscOptionsReal("-pc_blockilu_shift_amount", "Magnitude of a boosted pivot relative to the norm",
-                             "PCFactorSetShiftAmount", amount, &amount, &set));
-  if (set) PetscCall(PCFactorSetShiftAmount(pc, amount));
-  PetscCall(PetscOptionsEList("-pc_blockilu_precision", "Precision of the factors", "PCBlockILUSetPrecision",
-                              precisions, PETSC_STATIC_ARRAY_LENGTH(precisions), precisions[precision], &precision,
-                              &set));
-  if (set) PetscCall(PCBlockILUSetPrecision(pc, (PetscSpikePrecision)precision));
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*@
   PCBlockILUGetInfo - What `PCBLOCKILU` did in its last setup: blocks, subdomains, fill, level sets, boosted pivots,

@@ -62,7 +62,7 @@ PetscErrorCode PCFactoredInitialize_Private(PC pc, const char name[], const char
   f->shifttype   = (MatFactorShiftType)PETSC_DECIDE;
   f->shiftamount = (PetscReal)PETSC_DECIDE;
   PetscCall(PetscStrallocpy(ordering, &f->ordering));
-  PCSetUpEarly_Spike(pc);
+  SpikePCSetUpEarly(pc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,7 +15,7 @@ static PetscErrorCode PCFactoredGetParts_Private(Mat A, PetscBool *baij, Mat par
   *garray  = NULL;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, baij, MATSEQBAIJ, MATMPIBAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &mpi, MATMPIAIJ, MATMPIBAIJ, ""));
-  if (mpi && *baij) PetscCall(MatMPIBAIJGetSeqBAIJ_Spike(A, &parts[0], &parts[1], garray));
+  if (mpi && *baij) PetscCall(SpikeMatMPIBAIJGetSeqBAIJ(A, &parts[0], &parts[1], garray));
   else if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &parts[0], &parts[1], garray));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -67,7 +67,7 @@ static PetscErrorCode PCFactoredSamePattern_Private(PC pc, Mat A, Mat B, PetscBo
 PetscErrorCode PCFactoredAgree_Private(PC pc, PetscBool *yes)
 {
   PetscFunctionBegin;
-  PetscCall(PetscObjectAgree_Spike((PetscObject)pc, yes));
+  PetscCall(SpikePetscObjectAgree((PetscObject)pc, yes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

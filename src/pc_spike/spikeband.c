@@ -14,10 +14,10 @@ PetscErrorCode PCSpikeGetCSR_Private(PC pc, Mat A, PetscMemType memtype, PetscIn
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
   if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray));
-  PetscCall(MatSeqAIJGetCSR_Spike(Ad, memtype, &parts[0]));
+  PetscCall(SpikeMatSeqAIJGetCSR(Ad, memtype, &parts[0]));
   *nparts = 1;
   if (mpi) {
-    PetscCall(MatSeqAIJGetCSR_Spike(Ao, memtype, &parts[1]));
+    PetscCall(SpikeMatSeqAIJGetCSR(Ao, memtype, &parts[1]));
     parts[1].colmap = !PetscMemTypeHost(memtype) ? s->dcolmap : s->colmap ? s->colmap : garray;
     parts[1].shift  = -A->rmap->rstart;
     *nparts         = 2;
@@ -33,9 +33,9 @@ PetscErrorCode PCSpikeRestoreCSR_Private(PC pc, Mat A, PetscMemType memtype, Pet
   (void)pc;
   if (*nparts == 2) {
     PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, NULL));
-    PetscCall(MatSeqAIJRestoreCSR_Spike(Ao, memtype, &parts[1]));
+    PetscCall(SpikeMatSeqAIJRestoreCSR(Ao, memtype, &parts[1]));
   }
-  PetscCall(MatSeqAIJRestoreCSR_Spike(Ad, memtype, &parts[0]));
+  PetscCall(SpikeMatSeqAIJRestoreCSR(Ad, memtype, &parts[0]));
   *nparts = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -231,7 +231,7 @@ PetscErrorCode PCSpikeBorderMake_Private(PC pc, Mat A, PetscInt m, const PetscIn
   s->info.border = m;
   PetscCall(PCSpikeBorderOwn_Private(pc, A));
   PetscCall(PCSpikeBorderGhosts_Private(pc, A, &start));
-  PetscCall(MatGetMemType_Spike(A, &memtype));
+  PetscCall(SpikeMatGetMemType(A, &memtype));
   PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   PetscCall(PCSpikeBorderPlace_Private(pc, A, nparts, parts));
   PetscCall(

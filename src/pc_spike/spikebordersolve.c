@@ -147,8 +147,8 @@ PetscErrorCode PCSpikeBorderReserve_Private(PC pc, PetscInt maxrhs)
   PetscFunctionBegin;
   if (!d->T) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->across && !PetscMemTypeHost(s->band.k->memtype)) {
-    PetscCall((*s->band.k->stage)(&s->band, (size_t)2 * maxrhs * d->m * sizeof(PetscScalar), &host));
-    PetscCall((*s->band.k->unstage)(&s->band, (void **)&d->host));
+    PetscCall((*s->band.k->pin)(&s->band, (size_t)2 * maxrhs * d->m * sizeof(PetscScalar), &host));
+    PetscCall((*s->band.k->unpin)(&s->band, (void **)&d->host));
     d->host = (PetscScalar *)host;
   }
   PetscCall((*s->band.k->alloc)(&s->band, (size_t)maxrhs * (2 * d->m + d->count) * sizeof(PetscScalar), &w));
@@ -204,16 +204,16 @@ PetscErrorCode PCSpikeBorderCreate_Private(PC pc)
 
 PetscErrorCode PCSpikeBorderDestroy_Private(PC pc)
 {
-  PC_Spike           *s = (PC_Spike *)pc->data;
-  PCSpikeBorder      *d = &s->border;
-  const SpikeKernels *k = s->band.k;
+  PC_Spike               *s = (PC_Spike *)pc->data;
+  PCSpikeBorder          *d = &s->border;
+  const SpikeBandKernels *k = s->band.k;
 
   PetscFunctionBegin;
   PetscCall(PetscFree3(d->S, d->scale, d->piv));
   PetscCall(PetscFree(d->stage));
   if (!d->tall.k) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*k->release)(&s->band, (void **)&d->w));
-  PetscCall((*k->unstage)(&s->band, (void **)&d->host));
+  PetscCall((*k->unpin)(&s->band, (void **)&d->host));
   for (int i = 0; i < (PetscDefined(USE_COMPLEX) ? 2 : 1); i++) PetscCall((*k->release)(&s->band, (void **)&d->E[i]));
   PetscCall(PCSpikeBorderSplitReset_Private(pc));
   if (d->drows != d->local) PetscCall((*k->release)(&s->band, (void **)&d->drows));

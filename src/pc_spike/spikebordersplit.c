@@ -30,7 +30,7 @@ PetscErrorCode PCSpikeBorderSplits_Private(PC pc, Mat A, PetscBool *splits)
   PetscMemType         memtype;
 
   PetscFunctionBegin;
-  PetscCall(MatGetMemType_Spike(A, &memtype));
+  PetscCall(SpikeMatGetMemType(A, &memtype));
   *splits = (PetscBool)(!d->across && !PetscDefined(USE_COMPLEX) && d->inv && d->own < d->n &&
                         nrest < (PetscReal)PETSC_INT_MAX && SpikeSplitKernelsFind(s->band.k->memtype) &&
                         (PetscMemTypeHost(s->band.k->memtype) || !PetscMemTypeHost(memtype)));
@@ -73,7 +73,7 @@ static PetscErrorCode PCSpikeBorderSplitCreate_Private(PC pc, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PCSpikeBorderSplitReset_Private(pc));
-  PetscCall(MatSeqAIJGetCSR_Spike(A, PETSC_MEMTYPE_HOST, &part));
+  PetscCall(SpikeMatSeqAIJGetCSR(A, PETSC_MEMTYPE_HOST, &part));
   PetscCall(MatGetRowIJ(d->T, 0, PETSC_FALSE, PETSC_FALSE, NULL, &ti, NULL, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MATSEQAIJ has no rows");
   p->n       = d->n;
@@ -84,7 +84,7 @@ static PetscErrorCode PCSpikeBorderSplitCreate_Private(PC pc, Mat A)
   PetscCall(PetscMalloc2(p->entries, &to, d->m, &diagonal));
   SpikeBorderMap_Private(d, &part, ti, to, diagonal);
   PetscCall(MatRestoreRowIJ(d->T, 0, PETSC_FALSE, PETSC_FALSE, NULL, &ti, NULL, &done));
-  PetscCall(MatSeqAIJRestoreCSR_Spike(A, PETSC_MEMTYPE_HOST, &part));
+  PetscCall(SpikeMatSeqAIJRestoreCSR(A, PETSC_MEMTYPE_HOST, &part));
   bytes = (*SpikeSplitKernelsFind(s->band.k->memtype)->scratch)(d->m);
   if (bytes) PetscCall((*s->band.k->alloc)(&s->band, bytes, &p->scratch));
   PetscCall(PCSpikeBorderUploadInts_Private(pc, d->m, diagonal, (PetscInt **)&p->diagonal));
@@ -108,11 +108,11 @@ PetscErrorCode PCSpikeBorderSplit_Private(PC pc, Mat A)
   PetscFunctionBegin;
   PetscCall((*b->k->begin)(b));
   if (!d->split.to) PetscCall(PCSpikeBorderSplitCreate_Private(pc, A));
-  PetscCall(MatSeqAIJGetCSR_Spike(A, b->k->memtype, &part));
-  PetscCall(MatSeqAIJGetArrayWrite_Spike(d->T, b->k->memtype, &band));
+  PetscCall(SpikeMatSeqAIJGetCSR(A, b->k->memtype, &part));
+  PetscCall(SpikeMatSeqAIJGetArrayWrite(d->T, b->k->memtype, &band));
   PetscCall((*SpikeSplitKernelsFind(b->k->memtype)->split)(b, &d->split, &part, band, d->E[0], &seen));
-  PetscCall(MatSeqAIJRestoreArrayWrite_Spike(d->T, b->k->memtype, &band));
-  PetscCall(MatSeqAIJRestoreCSR_Spike(A, b->k->memtype, &part));
+  PetscCall(SpikeMatSeqAIJRestoreArrayWrite(d->T, b->k->memtype, &band));
+  PetscCall(SpikeMatSeqAIJRestoreCSR(A, b->k->memtype, &part));
   PetscCall((*b->k->end)(b));
   d->norm    = seen.norm;
   d->badrow  = seen.badrow;

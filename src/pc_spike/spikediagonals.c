@@ -9,7 +9,7 @@ PetscErrorCode PCSpikeGetDIA_Private(PC pc, const SpikeDIA **dia)
 
   PetscFunctionBegin;
   PetscCall(SpikeGetEnqueue((PetscObject)pc->pmat, &e));
-  *dia = e.product.dia && SpikeKernelsFind(e.memtype) ? e.product.dia : NULL;
+  *dia = e.product.dia && SpikeBandKernelsFind(e.memtype) ? e.product.dia : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

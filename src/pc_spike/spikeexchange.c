@@ -28,7 +28,7 @@ static PetscErrorCode SpikeExchangeFree_Private(PC pc, PetscInt m)
   PetscFunctionBegin;
   if (!s->ex.buf[m]) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->ex.direct) PetscCall((*s->band.k->release)(&s->band, (void **)&s->ex.buf[m]));
-  else PetscCall((*s->band.k->unstage)(&s->band, (void **)&s->ex.buf[m]));
+  else PetscCall((*s->band.k->unpin)(&s->band, (void **)&s->ex.buf[m]));
   s->ex.buf[m] = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -48,7 +48,7 @@ PetscErrorCode PCSpikeExchangeReserve_Private(PC pc, PetscInt maxrhs)
       void *buf;
 
       if (s->ex.direct) PetscCall((*s->band.k->alloc)(&s->band, n * sizeof(PetscScalar), &buf));
-      else PetscCall((*s->band.k->stage)(&s->band, n * sizeof(PetscScalar), &buf));
+      else PetscCall((*s->band.k->pin)(&s->band, n * sizeof(PetscScalar), &buf));
       PetscCall(SpikeExchangeFree_Private(pc, m));
       s->ex.buf[m] = (PetscScalar *)buf;
     }

@@ -80,7 +80,7 @@ static PetscErrorCode SpikeSegmentsCreate_Private(PC pc)
   PetscCall(PetscCalloc7((np + 1) * kl * ku, &g->band.dVb, (np + 1) * ku * kl, &g->band.dWt, (np + 1) * ku * ku,
                          &g->band.dVt, (np + 1) * kl * kl, &g->band.dWb, (np + 1) * ku * ku, &g->band.dR, (np + 1) * ku,
                          &g->band.dpiv, (np + 1) * (kl + ku) * (kl + ku), &g->band.dmerged));
-  g->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
+  g->band.k = SpikeBandKernelsFind(PETSC_MEMTYPE_HOST);
   PetscCall(SpikeSegmentsReserve_Private(pc, s->band.maxrhs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -144,7 +144,7 @@ PetscErrorCode PCSpikeGatherBegin_Private(PC pc, PetscBool first)
     if (aij == (PetscBool)(g->P != NULL)) reuse = PETSC_FALSE;
     if (g->P) { /* the copy is to be where its matrix is now */
       PetscCall(PCSpikeOnDevice_Private(pc, &device));
-      PetscCall(MatGetMemType_Spike(g->P, &memtype));
+      PetscCall(SpikeMatGetMemType(g->P, &memtype));
       if (PetscMemTypeHost(memtype) == device) reuse = PETSC_FALSE;
     }
     PetscCall(PCFactoredAgree_Private(pc, &reuse));

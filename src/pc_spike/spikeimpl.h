@@ -37,8 +37,8 @@ typedef struct {
   /* MPI reads and writes the backend's memory: buf is there, else on the host                    */
   PetscBool direct;
 
-  const SpikeKernels *k;    /* whose link it is                                             */
-  void               *link; /* messages without the host, kept over resets; NULL: they go by MPI */
+  const SpikeBandKernels *k;    /* whose link it is                                             */
+  void                   *link; /* messages without the host, kept over resets; NULL: they go by MPI */
 
   /* with link, where the whole matrix is one periodic system: what the ranks at its ends send to all */
   SpikeMessage *halves;

@@ -222,7 +222,7 @@ PetscErrorCode PCSpikeGetInertia_Private(PC pc, PetscInt *nneg, PetscInt *nzero,
   PetscBool aij, known, hermitian, current, same;
 
   PetscFunctionBegin;
-  PetscCall(PCIsCurrent_Spike(pc, &current));
+  PetscCall(SpikePCIsCurrent(pc, &current));
   PetscCheck(current, comm, PETSC_ERR_ARG_WRONGSTATE, "The matrix has changed since it was factored: factor it again");
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   if (!aij) PetscCall(PCFactoredConvert_Private(pc, MATAIJ, PETSC_FALSE, &A, &same));

@@ -259,9 +259,9 @@ PetscErrorCode MatGetOrdering_Lines(Mat A, MatOrderingType type, IS *rperm, IS *
   PetscCall(MatGetBlockSize(A, &l.bs));
   n = A->rmap->n;
   PetscCall(PetscMalloc1(n, &newrow));
-  PetscCall(MatSeqAIJGetCSR_Spike(B, PETSC_MEMTYPE_HOST, &csr));
+  PetscCall(SpikeMatSeqAIJGetCSR(B, PETSC_MEMTYPE_HOST, &csr));
   PetscCall(SpikeLinesFind(&l, n, &csr, newrow));
-  PetscCall(MatSeqAIJRestoreCSR_Spike(B, PETSC_MEMTYPE_HOST, &csr));
+  PetscCall(SpikeMatSeqAIJRestoreCSR(B, PETSC_MEMTYPE_HOST, &csr));
   PetscCall(MatDestroy(&copy));
   if (blocks) { /* the first row of each is enough */
     n /= l.bs;

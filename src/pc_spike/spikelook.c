@@ -58,7 +58,7 @@ static PetscErrorCode PCSpikeLookAt_Private(PC pc, Mat A, const PetscInt within[
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeLookReset_Private(pc));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
-  PetscCall(MatGetMemType_Spike(A, &memtype));
+  PetscCall(SpikeMatGetMemType(A, &memtype));
   if (memtype != s->band.k->memtype || !SpikeLookKernelsFind(memtype)) memtype = PETSC_MEMTYPE_HOST;
   l->found.n         = A->rmap->n;
   l->found.within[0] = within[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spikeoptions.c: setters and getters of PCSPIKE; those of PCFactor are in pc_factored/factoredoptions.c */
+/* spikeoptions.c: setters, getters and options of PCSPIKE; those of PCFactor are in pc_factored/factoredoptions.c */
 #include "spikeimpl.h"
 
 /* A changed parameter makes the next PCSetUp() start from scratch */
@@ -624,5 +624,73 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   PetscCall(PCSpikeComposeCholeskyMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeTridiagonalMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeRefineMethods_Private(pc, compose));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject)
+{
+  PC_Spike *s    = (PC_Spike *)pc->data;
+  PetscEnum type = (PetscEnum)s->type, precision = (PetscEnum)s->precision, tridiagonal = (PetscEnum)s->tridiagonal,
+            matching = (PetscEnum)s->matching.type, factor = (PetscEnum)s->factortype;
+  PetscInt          k[2] = {s->userkl, s->userku}, nk = 2, partitions = s->local_partitions, maxband = s->maxband;
+  PetscReal         dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;
+  PetscBool         set, pivoting = s->pivoting, rescale = s->matching.rescale;
+  char              ordering[256];
+  PetscFunctionList list;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "SPIKE options");
+  PetscCall(PetscOptionsEnum("-pc_spike_type", "Coupling between partitions", "PCSpikeSetType", PCSpikeTypes, type,
+                             &type, &set));
+  if (set) PetscCall(PCSpikeSetType(pc, (PCSpikeType)type));
+  PetscCall(
+    PetscOptionsIntArray("-pc_spike_bandwidth", "Half-bandwidths, k or kl,ku", "PCSpikeSetBandwidth", k, &nk, &set));
+  if (set) PetscCall(PCSpikeSetBandwidth(pc, k[0], nk == 1 ? k[0] : k[1]));
+  PetscCall(PetscOptionsInt("-pc_spike_max_bandwidth", "Largest half-bandwidth, the rest is dropped",
+                            "PCSpikeSetMaxBandwidth", maxband, &maxband, &set));
+  if (set) PetscCall(PCSpikeSetMaxBandwidth(pc, maxband));
+  PetscCall(PCSpikeBorderSetFromOptions_Private(pc, PetscOptionsObject));
+  PetscCall(PetscOptionsReal("-pc_spike_dropoff", "Fraction of sum |a_ij| that may lie outside the band",
+                             "PCSpikeSetDropoff", dropoff, &dropoff, &set));
+  if (set) PetscCall(PCSpikeSetDropoff(pc, dropoff));
+  PetscCall(PetscOptionsReal("-pc_spike_window_tol", "Spikes below this fraction of their ends are not corrected",
+                             "PCSpikeSetWindowTolerance", window, &window, &set));
+  if (set) PetscCall(PCSpikeSetWindowTolerance(pc, window));
+  PetscCall(PetscOptionsEnum("-pc_spike_tridiagonal_type", "Algorithm for half-bandwidth 1",
+                             "PCSpikeSetTridiagonalType", PCSpikeTridiagonalTypes, tridiagonal, &tridiagonal, &set));
+  if (set) PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)tridiagonal));
+  PetscCall(PCSpikeBatchSetFromOptions_Private(pc, PetscOptionsObject));
+  PetscCall(PCSpikeLinesSetFromOptions_Private(pc, PetscOptionsObject));
+  PetscCall(PetscOptionsBool("-pc_spike_pivoting", "Row exchanges inside partitions", "PCSpikeSetPivoting", pivoting,
+                             &pivoting, &set));
+  if (set) PetscCall(PCSpikeSetPivoting(pc, pivoting));
+  PetscCall(PetscOptionsEnum("-pc_spike_precision", "Precision of the factors", "PCSpikeSetPrecision",
+                             PetscSpikePrecisions, precision, &precision, &set));
+  if (set) PetscCall(PCSpikeSetPrecision(pc, (PetscSpikePrecision)precision));
+  PetscCall(PetscOptionsInt("-pc_spike_local_partitions", "Partitions on each rank", "PCSpikeSetLocalPartitions",
+                            partitions, &partitions, &set));
+  if (set) PetscCall(PCSpikeSetLocalPartitions(pc, partitions));
+  PetscCall(MatGetOrderingList(&list));
+  PetscCall(PetscOptionsFList("-pc_spike_mat_ordering_type", "Ordering of the rows of a rank, or auto",
+                              "PCFactorSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
+  if (set) PetscCall(PCFactorSetMatOrderingType(pc, ordering));
+  PetscCall(PetscOptionsEnum("-pc_spike_matching_type", "Large entries on the diagonal", "PCSpikeSetMatchingType",
+                             PCSpikeMatchingTypes, matching, &matching, &set));
+  if (set) PetscCall(PCSpikeSetMatchingType(pc, (PCSpikeMatchingType)matching));
+  PetscCall(PetscOptionsEnum("-pc_spike_factor_type", "Factorization of the partitions", "PCSpikeSetFactorType",
+                             PCSpikeFactorTypes, factor, &factor, &set));
+  if (set) PetscCall(PCSpikeSetFactorType(pc, (PCSpikeFactorType)factor));
+  PetscCall(PetscOptionsBool("-pc_spike_matching_rescale", "Scales of the values of each setup",
+                             "PCSpikeSetMatchingRescale", s->matching.rescale, &rescale, &set));
+  if (set) PetscCall(PCSpikeSetMatchingRescale(pc, rescale));
+  PetscCall(PetscOptionsReal("-pc_spike_zeropivot", "A pivot up to this fraction of the norm is zero",
+                             "PCFactorSetZeroPivot", zeropivot, &zeropivot, &set));
+  if (set) PetscCall(PCFactorSetZeroPivot(pc, zeropivot));
+  PetscCall(PCFactoredSetShiftFromOptions_Private(pc, "-pc_spike_shift_type", PetscOptionsObject));
+  PetscCall(PetscOptionsReal("-pc_spike_shift_amount", "Magnitude of a boosted pivot relative to the norm",
+                             "PCFactorSetShiftAmount", amount, &amount, &set));
+  if (set) PetscCall(PCFactorSetShiftAmount(pc, amount));
+  PetscCall(PCSpikeRefineSetFromOptions_Private(pc, PetscOptionsObject));
+  PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -73,7 +73,7 @@ PetscErrorCode PCSpikePeriodicFind_Private(PC pc, Mat A, PetscInt nparts, const 
   const PetscInt n = A->rmap->n, N = A->rmap->N, rstart = A->rmap->rstart;
   /* rows of the matrix, where they are here */
   const PetscInt first = n && rstart == 0 ? 0 : -1, last = n && rstart + n == N ? n - 1 : -1;
-  PetscInt       flags[FIND_COUNT] = {0}, global[FIND_COUNT], count = 0, behind = 0, nz = 0, *mate;
+  PetscInt       flags[FIND_COUNT] = {0}, global[FIND_COUNT], count = 0, after = 0, nz = 0, *mate;
   PetscBool     *joined;
 
   PetscFunctionBegin;
@@ -86,10 +86,10 @@ PetscErrorCode PCSpikePeriodicFind_Private(PC pc, Mat A, PetscInt nparts, const 
   for (PetscInt f = 0; f < n && !flags[FIND_OTHER]; f++) {
     if (mate[f] <= f) continue;
     flags[FIND_INSIDE] = 1;
-    if (f < behind || joined[f] || joined[mate[f] + 1] || SpikeEntryFind_Private(&parts[0], f, f) < 0 ||
+    if (f < after || joined[f] || joined[mate[f] + 1] || SpikeEntryFind_Private(&parts[0], f, f) < 0 ||
         SpikeEntryFind_Private(&parts[0], mate[f], mate[f]) < 0)
       flags[FIND_OTHER] = 1;
-    behind = mate[f] + 1;
+    after = mate[f] + 1;
     count++;
   }
   if ((first >= 0 && SpikeEntryFind_Private(&parts[0], first, first) < 0) ||
@@ -188,8 +188,8 @@ PetscErrorCode PCSpikePeriodicReserve_Private(PC pc, PetscInt maxrhs)
   PetscCall((*s->band.k->release)(&s->band, (void **)&c->d.dots));
   c->d.dots = (PetscScalar *)dots;
   if (!c->across) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*s->band.k->stage)(&s->band, (size_t)PetscMax(2 * maxrhs, 4) * sizeof(PetscScalar), &host));
-  PetscCall((*s->band.k->unstage)(&s->band, (void **)&c->host));
+  PetscCall((*s->band.k->pin)(&s->band, (size_t)PetscMax(2 * maxrhs, 4) * sizeof(PetscScalar), &host));
+  PetscCall((*s->band.k->unpin)(&s->band, (void **)&c->host));
   c->host = (PetscScalar *)host;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -204,7 +204,7 @@ PetscErrorCode PCSpikePeriodicCreate_Private(PC pc)
   SpikeBand                  *b = &s->band;
   PCSpikeCyclic              *c = &s->cyclic;
   SpikePeriodic              *d = &c->d;
-  const SpikeKernels         *k = b->k;
+  const SpikeBandKernels     *k = b->k;
   const SpikePeriodicKernels *pk;
   PetscInt                    active = 0, at, *index;
   void                       *data;
@@ -278,10 +278,10 @@ PetscErrorCode PCSpikePeriodicCreate_Private(PC pc)
 
 PetscErrorCode PCSpikePeriodicDestroy_Private(PC pc)
 {
-  PC_Spike           *s = (PC_Spike *)pc->data;
-  SpikeBand          *b = &s->band;
-  SpikePeriodic      *d = &s->cyclic.d;
-  const SpikeKernels *k = b->k;
+  PC_Spike               *s = (PC_Spike *)pc->data;
+  SpikeBand              *b = &s->band;
+  SpikePeriodic          *d = &s->cyclic.d;
+  const SpikeBandKernels *k = b->k;
 
   PetscFunctionBegin;
   if (k && s->cyclic.found) {
@@ -293,7 +293,7 @@ PetscErrorCode PCSpikePeriodicDestroy_Private(PC pc)
       PetscCall((*k->release)(b, (void **)&d->q[i]));
       PetscCall((*k->release)(b, (void **)&d->values[i]));
     }
-    PetscCall((*k->unstage)(b, (void **)&s->cyclic.host));
+    PetscCall((*k->unpin)(b, (void **)&s->cyclic.host));
   }
   PetscCall(PetscFree2(s->cyclic.mate, s->cyclic.joined));
   PetscCall(PetscFree3(s->cyclic.rows, s->cyclic.entries, s->cyclic.zeros));

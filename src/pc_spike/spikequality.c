@@ -163,7 +163,7 @@ PetscErrorCode PCSpikeMeasure_Private(PC pc)
 
   PetscFunctionBegin;
   if (!s->refine.estimate || s->refine.measured || !s->built || !s->factored) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCIsCurrent_Spike(pc, &good));
+  PetscCall(SpikePCIsCurrent(pc, &good));
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
   if (!good || !has) PetscFunctionReturn(PETSC_SUCCESS);
   good = (PetscBool)(s->numeric || s->refused);

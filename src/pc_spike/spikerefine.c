@@ -93,7 +93,7 @@ static PetscErrorCode PCSpikeRefineChecks_Private(PC pc, PetscBool trans, PetscB
   if (s->info.dropped > 0.0 && !s->apart && !(s->info.cut && s->maxband == PETSC_DECIDE))
     PetscFunctionReturn(PETSC_SUCCESS);
   if (s->type == PC_SPIKE_BLOCK && (size > 1 || s->band.np > 1)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCIsCurrent_Spike(pc, checks));
+  PetscCall(SpikePCIsCurrent(pc, checks));
   PetscCall(MatHasOperation(A, trans ? MATOP_MULT_TRANSPOSE : MATOP_MULT, &has));
   if (!has) *checks = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -482,7 +482,7 @@ static PetscErrorCode PCSpikeSolvesInside_Private(KSP ksp, PetscBool *inside)
   PetscCall(PetscObjectGetTabLevel((PetscObject)ksp, &level));
   *inside = (PetscBool)(level != 0);
   if (!*inside) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPIsOfSNES_Spike(ksp, &snes));
+  PetscCall(SpikeKSPIsOfSNES(ksp, &snes));
   *inside = (PetscBool)!snes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

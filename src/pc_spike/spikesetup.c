@@ -30,7 +30,7 @@ PetscErrorCode PCSpikeReset_Private(PC pc)
   PetscCall(PCSpikeMatchingReset_Private(pc));
   PetscCall(PCSpikeBorderReset_Private(pc));
   if (s->band.k) {
-    const SpikeKernels *k = s->band.k;
+    const SpikeBandKernels *k = s->band.k;
 
     if (s->dnewrow != s->newrow) PetscCall((*k->release)(&s->band, (void **)&s->dnewrow));
     PetscCall((*k->release)(&s->band, (void **)&s->dcolmap));
@@ -81,7 +81,7 @@ PetscErrorCode PCSpikeOnDevice_Private(PC pc, PetscBool *device)
   PetscBool    cuda, bound;
 
   PetscFunctionBegin;
-  PetscCall(MatGetMemType_Spike(pc->pmat, &memtype)); /* of MATBAIJCUDA */
+  PetscCall(SpikeMatGetMemType(pc->pmat, &memtype)); /* of MATBAIJCUDA */
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &cuda, MATSEQDIACUDA, MATMPIDIACUDA, ""));
   PetscCall(MatBoundToCPU(pc->pmat, &bound));
   *device = (PetscBool)((cuda && !bound) || PetscMemTypeCUDA(memtype));
@@ -177,7 +177,7 @@ static PetscErrorCode PCSpikeTooWide_Private(PC pc, PetscBool *wide)
 
   PetscFunctionBegin;
   PetscCall(PCSpikePivotingChoose_Private(pc, wide));
-  if (*wide) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
+  if (*wide) s->band.k = SpikeBandKernelsFind(PETSC_MEMTYPE_HOST);
   if (*wide) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->band.k->holds) PetscCall((*s->band.k->holds)(&s->band, &holds));
   PetscCallMPI(MPIU_Allreduce(&holds, &all, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
@@ -187,7 +187,7 @@ static PetscErrorCode PCSpikeTooWide_Private(PC pc, PetscBool *wide)
                       "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
                       " are larger than the kernels of %s have on this device: factors and solves are on the host\n",
                       s->band.kl, s->band.ku, s->band.k->name));
-  s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
+  s->band.k = SpikeBandKernelsFind(PETSC_MEMTYPE_HOST);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,7 +215,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   s->band.window    = s->window;
   PetscCall(PCSpikeGetDIA_Private(pc, &dia));
   if (dia && s->matching.type != PC_SPIKE_MATCHING_ALWAYS && s->matching.wanted != PETSC_BOOL3_TRUE) {
-    s->band.k = SpikeKernelsFind(dia->k->memtype);
+    s->band.k = SpikeBandKernelsFind(dia->k->memtype);
     PetscCall(PCSpikeDIAChooseBand_Private(pc, dia, &s->diagonals));
     if (s->diagonals) PetscCall(PCSpikeCholeskyChoose_Private(pc));
     if (s->diagonals) PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
@@ -228,9 +228,9 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   }
   if (!s->diagonals) {
     if (!*A) PetscCall(PCSpikeGetAIJ_Private(pc, PETSC_FALSE, A, &same));
-    PetscCall(MatGetMemType_Spike(*A, &memtype));
-    s->band.k = SpikeKernelsFind(memtype);
-    if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
+    PetscCall(SpikeMatGetMemType(*A, &memtype));
+    s->band.k = SpikeBandKernelsFind(memtype);
+    if (!s->band.k) s->band.k = SpikeBandKernelsFind(PETSC_MEMTYPE_HOST);
     B = *A;
     PetscCall(PCSpikeBorderChooseBand_Private(pc, &B));
     if (s->border.T) *A = s->border.T;
@@ -461,8 +461,8 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     PetscCall(PCSpikeGetDIA_Private(pc, &dia));
     if (!dia || dia->k->memtype != s->band.k->memtype) *reuse = PETSC_FALSE;
   } else if (*reuse) { /* after MatBindToCPU() the matrix may need another backend */
-    PetscCall(MatGetMemType_Spike(s->aij ? s->aij : pc->pmat, &memtype));
-    if (!s->wide && SpikeKernelsFind(memtype) && SpikeKernelsFind(memtype) != s->band.k) *reuse = PETSC_FALSE;
+    PetscCall(SpikeMatGetMemType(s->aij ? s->aij : pc->pmat, &memtype));
+    if (!s->wide && SpikeBandKernelsFind(memtype) && SpikeBandKernelsFind(memtype) != s->band.k) *reuse = PETSC_FALSE;
     if (s->aij) { /* the copy is to be where its matrix is now */
       PetscCall(PCSpikeOnDevice_Private(pc, &device));
       if (PetscMemTypeHost(memtype) == device) *reuse = PETSC_FALSE;

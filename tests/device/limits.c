@@ -22,10 +22,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The function of CUDA's runtime behind the one of this library that has the same name */
-#define BEHIND(name) ((__typeof__(&name))Behind(#name))
+/* The function of CUDA's runtime under the one of this library that has the same name */
+#define ORIGINAL(name) ((__typeof__(&name))FindOriginal(#name))
 
-static void *Behind(const char name[])
+static void *FindOriginal(const char name[])
 {
   void *function = dlsym(RTLD_NEXT, name);
 
@@ -43,7 +43,7 @@ static long Limit(const char name[], long otherwise)
   return text && *text ? atol(text) : otherwise;
 }
 
-static long Shared(void)
+static long SharedLimit(void)
 {
   return Limit("SPIKE_DEVICE_SHARED", 1l << 30);
 }
@@ -53,7 +53,7 @@ static long refused;
 __attribute__((destructor)) static void Report(void)
 {
   if (!Limit("SPIKE_DEVICE_REFUSED", 0) || !refused) return;
-  fprintf(stderr, "limits: %ld calls wanted more than %ld bytes of shared memory\n", refused, Shared());
+  fprintf(stderr, "limits: %ld calls wanted more than %ld bytes of shared memory\n", refused, SharedLimit());
   _exit(97);
 }
 
@@ -64,21 +64,21 @@ static cudaError_t Refuse(void)
 }
 
 /* Static shared memory of a kernel */
-static long Static(const void *kernel)
+static long StaticOf(const void *kernel)
 {
   struct cudaFuncAttributes has;
 
-  return BEHIND(cudaFuncGetAttributes)(&has, kernel) == cudaSuccess ? (long)has.sharedSizeBytes : 0;
+  return ORIGINAL(cudaFuncGetAttributes)(&has, kernel) == cudaSuccess ? (long)has.sharedSizeBytes : 0;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
-  const cudaError_t error = BEHIND(cudaDeviceGetAttribute)(value, attribute, device);
+  const cudaError_t error = ORIGINAL(cudaDeviceGetAttribute)(value, attribute, device);
 
   if (error != cudaSuccess) return error;
-  if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin && *value > Shared()) *value = (int)Shared();
-  if (attribute == cudaDevAttrMaxSharedMemoryPerMultiprocessor && *value > Shared() + 1024)
-    *value = (int)Shared() + 1024;
+  if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin && *value > SharedLimit()) *value = (int)SharedLimit();
+  if (attribute == cudaDevAttrMaxSharedMemoryPerMultiprocessor && *value > SharedLimit() + 1024)
+    *value = (int)SharedLimit() + 1024;
   if (attribute == cudaDevAttrComputeCapabilityMajor) *value = (int)Limit("SPIKE_DEVICE_CAPABILITY", 10l * *value) / 10;
   if (attribute == cudaDevAttrComputeCapabilityMinor) *value = (int)Limit("SPIKE_DEVICE_CAPABILITY", *value) % 10;
   if (attribute == cudaDevAttrMultiProcessorCount) *value = (int)Limit("SPIKE_DEVICE_MULTIPROCESSORS", *value);
@@ -87,18 +87,19 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value)
 {
-  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value + Static(kernel) > Shared()) return Refuse();
-  return BEHIND(cudaFuncSetAttribute)(kernel, attribute, value);
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value + StaticOf(kernel) > SharedLimit())
+    return Refuse();
+  return ORIGINAL(cudaFuncSetAttribute)(kernel, attribute, value);
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *kernel, int threads,
                                                                    size_t shared, unsigned int flags)
 {
-  const cudaError_t error = BEHIND(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(blocks, kernel, threads,
-                                                                                           shared, flags);
-  const long        each  = (long)shared + Static(kernel) + 1024; /* CUDA takes 1024 bytes of each thread block's */
+  const cudaError_t error = ORIGINAL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(blocks, kernel, threads,
+                                                                                             shared, flags);
+  const long        each  = (long)shared + StaticOf(kernel) + 1024; /* CUDA takes 1024 bytes of each thread block's */
 
-  if (error == cudaSuccess && *blocks > (Shared() + 1024) / each) *blocks = (int)((Shared() + 1024) / each);
+  if (error == cudaSuccess && *blocks > (SharedLimit() + 1024) / each) *blocks = (int)((SharedLimit() + 1024) / each);
   return error;
 }
 
@@ -111,8 +112,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **arguments, size_t shared,
                              cudaStream_t stream)
 {
-  if (shared > 48 * 1024 && (long)shared + Static(kernel) > Shared()) return Refuse();
-  return BEHIND(cudaLaunchKernel)(kernel, grid, threads, arguments, shared, stream);
+  if (shared > 48 * 1024 && (long)shared + StaticOf(kernel) > SharedLimit()) return Refuse();
+  return ORIGINAL(cudaLaunchKernel)(kernel, grid, threads, arguments, shared, stream);
 }
 
 /* Allocations */
@@ -136,7 +137,7 @@ static int Ours(void *address)
 }
 
 /* An allocation of this size fails as any other does that has no memory, with CUDA's last error set */
-#define SIZE(size) (Ours(__builtin_return_address(0)) && ++allocations == failing ? (size_t)1 << 60 : (size))
+#define SPOILED(size) (Ours(__builtin_return_address(0)) && ++allocations == failing ? (size_t)1 << 60 : (size))
 
 /* What is allocated on the device; the tests do that on one thread */
 static struct Block {
@@ -176,14 +177,14 @@ size_t SpikeDeviceHeld(void)
 
 cudaError_t cudaMalloc(void **p, size_t size)
 {
-  const cudaError_t error = BEHIND(cudaMalloc)(p, SIZE(size));
+  const cudaError_t error = ORIGINAL(cudaMalloc)(p, SPOILED(size));
 
   return Hold(error, error == cudaSuccess ? *p : NULL, size);
 }
 
 cudaError_t cudaMallocAsync(void **p, size_t size, cudaStream_t stream)
 {
-  const cudaError_t error = BEHIND(cudaMallocAsync)(p, SIZE(size), stream);
+  const cudaError_t error = ORIGINAL(cudaMallocAsync)(p, SPOILED(size), stream);
 
   return Hold(error, error == cudaSuccess ? *p : NULL, size);
 }
@@ -191,21 +192,21 @@ cudaError_t cudaMallocAsync(void **p, size_t size, cudaStream_t stream)
 cudaError_t cudaFree(void *p)
 {
   Release(p);
-  return BEHIND(cudaFree)(p);
+  return ORIGINAL(cudaFree)(p);
 }
 
 cudaError_t cudaFreeAsync(void *p, cudaStream_t stream)
 {
   Release(p);
-  return BEHIND(cudaFreeAsync)(p, stream);
+  return ORIGINAL(cudaFreeAsync)(p, stream);
 }
 
 cudaError_t cudaMallocHost(void **p, size_t size)
 {
-  return BEHIND(cudaMallocHost)(p, SIZE(size));
+  return ORIGINAL(cudaMallocHost)(p, SPOILED(size));
 }
 
 cudaError_t cudaHostAlloc(void **p, size_t size, unsigned int flags)
 {
-  return BEHIND(cudaHostAlloc)(p, SIZE(size), flags);
+  return ORIGINAL(cudaHostAlloc)(p, SPOILED(size), flags);
 }

@@ -30,8 +30,8 @@ static PetscErrorCode LAPACKError(const Ctx *c, const Block *b, const Wide *a, P
   PetscCall(PetscArrayzero(gb, (size_t)n * ld));
   for (PetscInt j = 0; j < n; j++) {
     for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) {
-      gb[(size_t)j * ld + kl + ku + i - j] = (PetscScalar)a[At(b, i, j)];
-      scale                                = PetscMax(scale, Abs(a[At(b, i, j)]));
+      gb[(size_t)j * ld + kl + ku + i - j] = (PetscScalar)a[PlaceOf(b, i, j)];
+      scale                                = PetscMax(scale, Abs(a[PlaceOf(b, i, j)]));
     }
   }
   LAPACKgbtrf_(&n, &n, &kl, &ku, gb, &ld, ipiv, &info);
@@ -41,7 +41,7 @@ static PetscErrorCode LAPACKError(const Ctx *c, const Block *b, const Wide *a, P
                "xGBTRF exchanged row %" PetscInt_FMT ": the test matrix is wrong", j);
     for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) {
       const Wide   ref = gb[(size_t)j * ld + kl + ku + i - j];
-      const double e   = i > j ? Abs(Lower(c, b, i, j) - ref) : Abs(Upper(c, b, i, j) - ref) / scale;
+      const double e   = i > j ? Abs(LowerAt(c, b, i, j) - ref) : Abs(UpperAt(c, b, i, j) - ref) / scale;
       const double r   = e / (8 * PetscMax(c->epsF, c->epsS) * Terms(c, PetscMin(kl, ku)));
 
       if (!(r <= *worst)) *worst = r;
@@ -51,10 +51,10 @@ static PetscErrorCode LAPACKError(const Ctx *c, const Block *b, const Wide *a, P
 }
 
 enum {
-  LOWER,
-  UPPER,
-  UPPER_T,
-  LOWER_T,
+  SWEEP_LOWER,
+  SWEEP_UPPER,
+  SWEEP_UPPER_T,
+  SWEEP_LOWER_T,
   NSWEEPS
 };
 static const char *const sweepnames[] = {"lower", "upper", "upper_t", "lower_t"};
@@ -67,13 +67,13 @@ static SpikeBandFactors Factors(const Block *b)
 static void SweepFactors(const Ctx *c, PetscInt which, SpikeBandFactors f, PetscInt nrhs, const PetscScalar *rhs,
                          PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
-  if (which == UPPER || which == LOWER_T) {
+  if (which == SWEEP_UPPER || which == SWEEP_LOWER_T) {
     for (PetscInt r = 0; r < nrhs; r++)
       for (PetscInt i = 0; i < f.rows; i++) x[r * ldx + i] = rhs[r * ldb + i];
   }
-  if (which == LOWER) c->ops->lower(f, 0, f.rows, nrhs, rhs, ldb, x, ldx);
-  else if (which == UPPER) c->ops->upper(f, 0, f.rows, nrhs, x, ldx);
-  else if (which == UPPER_T) c->ops->upper_t(f, nrhs, rhs, ldb, x, ldx);
+  if (which == SWEEP_LOWER) c->ops->lower(f, 0, f.rows, nrhs, rhs, ldb, x, ldx);
+  else if (which == SWEEP_UPPER) c->ops->upper(f, 0, f.rows, nrhs, x, ldx);
+  else if (which == SWEEP_UPPER_T) c->ops->upper_t(f, nrhs, rhs, ldb, x, ldx);
   else c->ops->lower_t(f, 0, f.rows, nrhs, x, ldx);
 }
 
@@ -97,14 +97,14 @@ static double SweepError(const Ctx *c, PetscInt which, const Block *b, const Wid
     double as = Abs(s), r;
 
     for (PetscInt j = PetscMax(0, i - b->kl - b->ku); j <= PetscMin(b->n - 1, i + b->kl + b->ku); j++) {
-      const PetscBool trans = (PetscBool)(which == UPPER_T || which == LOWER_T || which == NSWEEPS + 1);
+      const PetscBool trans = (PetscBool)(which == SWEEP_UPPER_T || which == SWEEP_LOWER_T || which == NSWEEPS + 1);
       const PetscInt  ii = trans ? j : i, jj = trans ? i : j;
       Wide            m;
 
       if (!Inside(b->n, b->kl, b->ku, ii, jj)) continue;
-      if (which >= NSWEEPS) m = a[At(b, ii, jj)];
-      else if (which == LOWER || which == LOWER_T) m = ii >= jj ? Lower(c, b, ii, jj) : 0;
-      else m = ii <= jj ? Upper(c, b, ii, jj) : 0;
+      if (which >= NSWEEPS) m = a[PlaceOf(b, ii, jj)];
+      else if (which == SWEEP_LOWER || which == SWEEP_LOWER_T) m = ii >= jj ? LowerAt(c, b, ii, jj) : 0;
+      else m = ii <= jj ? UpperAt(c, b, ii, jj) : 0;
       s += m * x[j];
       as += Abs(m * x[j]);
     }
@@ -118,16 +118,16 @@ static double SweepError(const Ctx *c, PetscInt which, const Block *b, const Wid
 
 #define SENTINEL ((PetscScalar)1048575)
 
-/* what is counted behind the sweeps themselves */
+/* what is counted beside the sweeps themselves */
 enum {
-  SOLVES = NSWEEPS,
-  SOLVES_T,
-  LAPACKS,
-  EXTENT,
-  INPLACE,
-  RANGES,
-  SAMEBITS,
-  COLUMNS
+  TEST_SOLVES = NSWEEPS,
+  TEST_SOLVES_T,
+  TEST_LAPACKS,
+  TEST_EXTENT,
+  TEST_INPLACE,
+  TEST_RANGES,
+  TEST_SAMEBITS,
+  TEST_COLUMNS
 };
 
 /* A x = b and A^T x = b, against the definition and against LAPACK, which solves in z */
@@ -142,8 +142,8 @@ static PetscErrorCode TestSolves(const Ctx *c, const Block *b, const Wide *a, co
   for (PetscInt t = 0; t < 2; t++) {
     double e = 0, el = 0;
 
-    Sweep(c, t ? UPPER_T : LOWER, b, nrhs, rhs, ldb, x, ldx);
-    Sweep(c, t ? LOWER_T : UPPER, b, nrhs, x, ldx, x, ldx);
+    Sweep(c, t ? SWEEP_UPPER_T : SWEEP_LOWER, b, nrhs, rhs, ldb, x, ldx);
+    Sweep(c, t ? SWEEP_LOWER_T : SWEEP_UPPER, b, nrhs, x, ldx, x, ldx);
     for (PetscInt r = 0; r < nrhs; r++) {
       const double er = SweepError(c, NSWEEPS + t, b, a, rhs + r * ldb, x + r * ldx);
 
@@ -169,18 +169,18 @@ static PetscErrorCode TestSolves(const Ctx *c, const Block *b, const Wide *a, co
         }
       }
     }
-    ncases[SOLVES + t]++;
+    ncases[TEST_SOLVES + t]++;
     if (!(e <= 1)) {
-      nbad[SOLVES + t]++;
+      nbad[TEST_SOLVES + t]++;
       Diagnose("solve", b, nrhs, e);
     }
-    if (!(e <= worst[SOLVES + t])) worst[SOLVES + t] = e;
-    ncases[LAPACKS]++;
+    if (!(e <= worst[TEST_SOLVES + t])) worst[TEST_SOLVES + t] = e;
+    ncases[TEST_LAPACKS]++;
     if (!(el <= 1)) {
-      nbad[LAPACKS]++;
+      nbad[TEST_LAPACKS]++;
       Diagnose("solve against LAPACK", b, nrhs, el);
     }
-    if (!(el <= worst[LAPACKS])) worst[LAPACKS] = el;
+    if (!(el <= worst[TEST_LAPACKS])) worst[TEST_LAPACKS] = el;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -214,28 +214,28 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
       Diagnose(sweepnames[w], b, nrhs, e);
     }
     if (!(e <= worst[w])) worst[w] = e;
-    /* nothing behind n and behind the last column */
+    /* nothing after n and after the last column */
     for (PetscCount i = 0; i < ldx * (nrhs + 1); i++)
       if ((i / ldx == nrhs || i % ldx >= n) && x[i] != SENTINEL) extent = PETSC_FALSE;
-    ncases[EXTENT]++;
+    ncases[TEST_EXTENT]++;
     if (!extent) {
-      nbad[EXTENT]++;
+      nbad[TEST_EXTENT]++;
       Diagnose("written outside of x", b, nrhs, w);
     }
     /* b may be x: the same bits */
     for (PetscInt r = 0; r < nrhs; r++)
       for (PetscInt i = 0; i < n; i++) y[r * ldx + i] = rhs[r * ldb + i];
     Sweep(c, w, b, nrhs, y, ldx, y, ldx);
-    ncases[INPLACE]++;
+    ncases[TEST_INPLACE]++;
     for (PetscInt r = 0; r < nrhs; r++) {
       if (memcmp(x + r * ldx, y + r * ldx, n * sizeof(*x))) {
-        nbad[INPLACE]++;
+        nbad[TEST_INPLACE]++;
         Diagnose("in place", b, nrhs, w);
         break;
       }
     }
     /* consecutive ranges of a sweep: the same bits as the whole */
-    if (w != UPPER_T) {
+    if (w != SWEEP_UPPER_T) {
       for (PetscInt cut = 0; cut < 6; cut++) {
         PetscInt hi = n;
 
@@ -246,15 +246,15 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
             {1, 3, 7, 8, PetscMax(1, PetscMax(b->kl, b->ku)), 1 + (PetscInt)(10 * (1 + Uniform()))};
           const PetscInt lo = PetscMax(0, hi - (cut == 4 && hi < n ? n : step[cut]));
 
-          if (w == UPPER) c->ops->upper(Factors(b), lo, hi, nrhs, y, ldx);
-          else if (w == LOWER) c->ops->lower(Factors(b), n - hi, n - lo, nrhs, y, ldx, y, ldx);
+          if (w == SWEEP_UPPER) c->ops->upper(Factors(b), lo, hi, nrhs, y, ldx);
+          else if (w == SWEEP_LOWER) c->ops->lower(Factors(b), n - hi, n - lo, nrhs, y, ldx, y, ldx);
           else c->ops->lower_t(Factors(b), lo, hi, nrhs, y, ldx);
           hi = lo;
         }
-        ncases[RANGES]++;
+        ncases[TEST_RANGES]++;
         for (PetscInt r = 0; r < nrhs; r++) {
           if (memcmp(x + r * ldx, y + r * ldx, n * sizeof(*x))) {
-            nbad[RANGES]++;
+            nbad[TEST_RANGES]++;
             Diagnose("ranges", b, nrhs, 10 * w + cut);
             break;
           }
@@ -264,17 +264,17 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
     /* the same call twice: the same bits */
     for (PetscCount i = 0; i < ldx * (nrhs + 1); i++) y[i] = SENTINEL;
     Sweep(c, w, b, nrhs, rhs, ldb, y, ldx);
-    ncases[SAMEBITS]++;
+    ncases[TEST_SAMEBITS]++;
     if (memcmp(x, y, ldx * (nrhs + 1) * sizeof(*x))) {
-      nbad[SAMEBITS]++;
+      nbad[TEST_SAMEBITS]++;
       Diagnose("not deterministic", b, nrhs, w);
     }
     /* one column alone: the same bits */
     for (PetscInt r = nrhs - 1; r >= 0; r -= PetscMax(1, nrhs / 3)) {
       Sweep(c, w, b, 1, rhs + r * ldb, ldb, y, ldx);
-      ncases[COLUMNS]++;
+      ncases[TEST_COLUMNS]++;
       if (memcmp(x + r * ldx, y, n * sizeof(*x))) {
-        nbad[COLUMNS]++;
+        nbad[TEST_COLUMNS]++;
         Diagnose("column alone", b, nrhs, w);
         break;
       }
@@ -302,7 +302,7 @@ static const PetscInt rhss[] = {0, 1, 2, 7, 8, 9, 17, 33};
 #define CHUNKS 2100 /* has whole chunks of factors of half-bandwidth 9 too, and a rest */
 
 /* sizes for one band: small ones, around the bandwidth, around the tiles of the kernels, large */
-static PetscInt Sizes(PetscInt k, PetscInt n[])
+static PetscInt TestSizes(PetscInt k, PetscInt n[])
 {
   const PetscInt all[] = {0,  1,  2,  3,  5,  k - 1, k,  k + 1, 2 * k, 2 * k + 1, 7,  8,   9,     15,
                           16, 17, 31, 32, 33, 47,    48, 49,    63,    64,        65, 100, LARGE, CHUNKS};
@@ -338,19 +338,19 @@ static PetscErrorCode TestShapes(const Ctx *c)
                                       "lu keeps pads, guards and outside slots",
                                       "pads and outside slots have no influence"};
   enum {
-    RECONSTRUCT = 12,
-    VSLAPACK,
-    INTACT,
-    NOINFLUENCE,
-    NTESTS
+    TEST_RECONSTRUCT = 12,
+    TEST_VSLAPACK,
+    TEST_INTACT,
+    TEST_NOINFLUENCE,
+    NPROPERTIES
   };
-  PetscInt ncases[NTESTS] = {0}, nbad[NTESTS] = {0};
-  double   worst[NTESTS] = {0};
+  PetscInt ncases[NPROPERTIES] = {0}, nbad[NPROPERTIES] = {0};
+  double   worst[NPROPERTIES] = {0};
 
   PetscFunctionBegin;
   for (size_t ib = 0; ib < PETSC_STATIC_ARRAY_LENGTH(bands); ib++) {
     const PetscInt kl = bands[ib][0], ku = bands[ib][1];
-    PetscInt       sizes[32], ns         = Sizes(PetscMax(kl, ku), sizes);
+    PetscInt       sizes[32], ns         = TestSizes(PetscMax(kl, ku), sizes);
 
     for (PetscInt is = 0; is < ns; is++) {
       const PetscInt n   = sizes[is];
@@ -373,29 +373,29 @@ static PetscErrorCode TestShapes(const Ctx *c)
       PetscCheck(piv.badrow == -1 && piv.nboost == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                  "Bad pivot %" PetscInt_FMT " in a dominant matrix", piv.badrow);
       e = ReconstructionError(c, &b, a);
-      ncases[RECONSTRUCT]++;
+      ncases[TEST_RECONSTRUCT]++;
       if (!(e <= 1)) {
-        nbad[RECONSTRUCT]++;
+        nbad[TEST_RECONSTRUCT]++;
         Diagnose("L U = A", &b, 0, e);
       }
-      if (!(e <= worst[RECONSTRUCT])) worst[RECONSTRUCT] = e;
+      if (!(e <= worst[TEST_RECONSTRUCT])) worst[TEST_RECONSTRUCT] = e;
       PetscCall(LAPACKError(c, &b, a, gb, ipiv, &e));
-      ncases[VSLAPACK]++;
+      ncases[TEST_VSLAPACK]++;
       if (!(e <= 1)) {
-        nbad[VSLAPACK]++;
+        nbad[TEST_VSLAPACK]++;
         Diagnose("against xGBTRF", &b, 0, e);
       }
-      if (!(e <= worst[VSLAPACK])) worst[VSLAPACK] = e;
-      ncases[INTACT]++;
+      if (!(e <= worst[TEST_VSLAPACK])) worst[TEST_VSLAPACK] = e;
+      ncases[TEST_INTACT]++;
       PetscCall(BlockIntact(c, &b, PETSC_TRUE, 0, &intact));
       if (!intact) {
-        nbad[INTACT]++;
+        nbad[TEST_INTACT]++;
         Diagnose("outside of the matrix", &b, 0, 0);
       }
       /* NaN all around: the same bits inside, and NaN still all around */
       PetscCall(BlockCreate(c, n, kl, ku, a, nan, &b2));
       PetscCall(Factor(c, &b2, 0, 0, &piv));
-      ncases[NOINFLUENCE]++;
+      ncases[TEST_NOINFLUENCE]++;
       for (PetscInt j = 0; j < n; j++) {
         PetscBool same = PETSC_TRUE;
 
@@ -405,15 +405,15 @@ static PetscErrorCode TestShapes(const Ctx *c)
           if (memcmp(b.f + at, b2.f + at, c->ops->size)) same = PETSC_FALSE;
         }
         if (!same) {
-          nbad[NOINFLUENCE]++;
+          nbad[TEST_NOINFLUENCE]++;
           Diagnose("NaN outside of the matrix", &b, 0, j);
           break;
         }
       }
-      ncases[INTACT]++;
+      ncases[TEST_INTACT]++;
       PetscCall(BlockIntact(c, &b2, PETSC_TRUE, nan, &intact));
       if (!intact) {
-        nbad[INTACT]++;
+        nbad[TEST_INTACT]++;
         Diagnose("NaN outside of the matrix", &b, 0, 0);
       }
       /* the sweeps run with NaN around the factors */
@@ -427,8 +427,8 @@ static PetscErrorCode TestShapes(const Ctx *c)
       PetscCall(PetscFree(a));
     }
   }
-  for (PetscInt t = 0; t < NTESTS; t++)
-    Report(c, names[t], ncases[t], nbad[t], (t >= 7 && t < RECONSTRUCT) || t > VSLAPACK ? -1 : worst[t]);
+  for (PetscInt t = 0; t < NPROPERTIES; t++)
+    Report(c, names[t], ncases[t], nbad[t], (t >= 7 && t < TEST_RECONSTRUCT) || t > TEST_VSLAPACK ? -1 : worst[t]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -444,14 +444,14 @@ static PetscErrorCode TestSubBlocks(const Ctx *c)
   for (size_t ib = 0; ib < PETSC_STATIC_ARRAY_LENGTH(bands); ib++) {
     const PetscInt kl = bands[ib][0], ku = bands[ib][1], ch = (PetscInt)SpikeBandChunk(kl, ku, c->ops->size),
                    n = 3 * PetscMax(kl, ku) + 20 + (ch <= 1024 ? 2 * ch : 0), ld = kl + ku + 1;
-    const PetscInt half = ch / 2 % n, cut = PetscMax(half, ch <= 1024 ? ch : 0), behind = ch % n + 3;
+    const PetscInt half = ch / 2 % n, cut = PetscMax(half, ch <= 1024 ? ch : 0), after = ch % n + 3;
     PetscInt       sub[][2] = {{0, 1},
                                {0, n / 2},
                                {1, n - 1},
                                {kl + ku, n - kl - ku},
                                {n - 1, 1},
                                {n / 2, n - n / 2},
-                               {behind, n - behind - 2},
+                               {after, n - after - 2},
                                {half, n - cut}};
 
     for (size_t is = 0; is < PETSC_STATIC_ARRAY_LENGTH(sub); is++) {
@@ -544,10 +544,10 @@ static PetscErrorCode TestPivots(const Ctx *c)
         PetscCall(RandomBand(c, n, kl, ku, &a));
         b.n = n, b.kl = kl, b.ku = ku;
         for (PetscInt j = 0; j < n; j++) {
-          if (Inside(n, kl, ku, r, j)) a[At(&b, r, j)] = 0;
-          if (Inside(n, kl, ku, j, r)) a[At(&b, j, r)] = 0;
+          if (Inside(n, kl, ku, r, j)) a[PlaceOf(&b, r, j)] = 0;
+          if (Inside(n, kl, ku, j, r)) a[PlaceOf(&b, j, r)] = 0;
         }
-        a[At(&b, r, r)] = (Wide)values[iv];
+        a[PlaceOf(&b, r, r)] = (Wide)values[iv];
         for (PetscInt t = 0; t < 2; t++) { /* stop, boost */
           PetscBool      ok, intact;
           const PetscInt test = !finite ? 2 : t;
@@ -563,11 +563,11 @@ static PetscErrorCode TestPivots(const Ctx *c)
           } else {
             const double p = values[iv] < 0 ? -(double)boost : (double)boost;
 
-            ok              = (PetscBool)(piv.badrow == -1 && piv.nboost == 1 &&
+            ok                   = (PetscBool)(piv.badrow == -1 && piv.nboost == 1 &&
                              Abs(Get(c, b.f, FactorAt(c, &b, r, r)) - (Wide)(1 / p)) <= 4 * c->epsF / boost);
-            a[At(&b, r, r)] = p;
-            ok              = (PetscBool)(ok && ReconstructionError(c, &b, a) <= 1);
-            a[At(&b, r, r)] = (Wide)values[iv];
+            a[PlaceOf(&b, r, r)] = p;
+            ok                   = (PetscBool)(ok && ReconstructionError(c, &b, a) <= 1);
+            a[PlaceOf(&b, r, r)] = (Wide)values[iv];
           }
           PetscCall(BlockIntact(c, &b, (PetscBool)(piv.badrow < 0), 0, &intact));
           ok = (PetscBool)(ok && intact);
@@ -614,8 +614,8 @@ static PetscErrorCode TestScaling(const Ctx *c)
       } else { /* rows scaled by 4^-30 ... 4^30, or what fp16 has: the pivots go through the whole range */
         for (PetscInt j = 0; j < n; j++)
           for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++)
-            a[At(&b, i, j)] *= (Wide)__builtin_exp2(c->precision == PETSC_SPIKE_PRECISION_FP16 ? i / 15 - 2
-                                                                                               : 2 * (i - 30));
+            a[PlaceOf(&b, i, j)] *= (Wide)__builtin_exp2(c->precision == PETSC_SPIKE_PRECISION_FP16 ? i / 15 - 2
+                                                                                                    : 2 * (i - 30));
       }
       PetscCall(BlockCreate(c, n, kl, ku, a, 0, &b));
       PetscCall(Factor(c, &b, 0, 0, &piv));

@@ -148,7 +148,7 @@ static inline PetscBool Inside(PetscInt n, PetscInt kl, PetscInt ku, PetscInt i,
 }
 
 /* index of a_ij */
-static inline PetscCount At(const Block *b, PetscInt i, PetscInt j)
+static inline PetscCount PlaceOf(const Block *b, PetscInt i, PetscInt j)
 {
   return (PetscCount)j * ((PetscCount)b->kl + b->ku + 1) + b->ku + i - j;
 }
@@ -176,7 +176,8 @@ static inline PetscErrorCode BlockCreate(const Ctx *c, PetscInt n, PetscInt kl, 
   for (size_t i = 0; i < b->len + 2 * (b->pad + b->guard); i++)
     Put(c, b->start, (PetscCount)i, i < b->guard || i >= b->guard + b->len + 2 * b->pad ? (Wide)12345 : fill);
   for (PetscInt j = 0; j < n; j++)
-    for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) Put(c, b->f, At(b, i, j), a[At(b, i, j)]);
+    for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++)
+      Put(c, b->f, PlaceOf(b, i, j), a[PlaceOf(b, i, j)]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,7 +235,7 @@ static inline PetscErrorCode RandomBand(const Ctx *c, PetscInt n, PetscInt kl, P
     for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) {
       const Wide v = Rounded(c, RandomWide());
 
-      (*a)[At(&b, i, j)] = v;
+      (*a)[PlaceOf(&b, i, j)] = v;
       if (i != j) {
         row[i] += Abs(v);
         col[j] += Abs(v);
@@ -242,12 +243,12 @@ static inline PetscErrorCode RandomBand(const Ctx *c, PetscInt n, PetscInt kl, P
     }
   }
   for (PetscInt j = 0; j < n; j++) {
-    const Wide v = (*a)[At(&b, j, j)];
+    const Wide v = (*a)[PlaceOf(&b, j, j)];
 
-    (*a)[At(&b, j, j)] = Rounded(c, (2 * PetscMax(row[j], col[j]) + 0.5) * (1 + c->epsF)) *
-                         (AbsReal(v) < 0 ? -1.0L : 1.0L);
+    (*a)[PlaceOf(&b, j, j)] = Rounded(c, (2 * PetscMax(row[j], col[j]) + 0.5) * (1 + c->epsF)) *
+                              (AbsReal(v) < 0 ? -1.0L : 1.0L);
 #if defined(PETSC_USE_COMPLEX)
-    (*a)[At(&b, j, j)] += __imag__ v * (Wide)PETSC_i;
+    (*a)[PlaceOf(&b, j, j)] += __imag__ v * (Wide)PETSC_i;
 #endif
   }
   PetscCall(PetscFree2(row, col));
@@ -267,18 +268,18 @@ static inline PetscErrorCode Factor(const Ctx *c, Block *b, PetscReal tol, Petsc
   c->ops->lu(b->n, b->kl, b->ku, b->f, piv);
   for (const char *p = (const char *)piv->work + c->ops->lu_worksize(b->kl, b->ku);
        p < work + c->ops->lu_worksize(b->kl, b->ku) + 128; p++)
-    PetscCheck(*p == (char)0xFF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "lu() wrote behind its work space");
+    PetscCheck(*p == (char)0xFF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "lu() wrote after its work space");
   piv->work = NULL;
   PetscCall(PetscFree(work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline Wide Lower(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
+static inline Wide LowerAt(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
 {
   return i == j ? 1 : Get(c, b->f, FactorAt(c, b, i, j));
 }
 
-static inline Wide Upper(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
+static inline Wide UpperAt(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
 {
   const Wide u = Get(c, b->f, FactorAt(c, b, i, j));
 
@@ -292,17 +293,17 @@ static inline double ReconstructionError(const Ctx *c, const Block *b, const Wid
 
   for (PetscInt j = 0; j < b->n; j += EVERY) {
     for (PetscInt i = PetscMax(0, j - b->ku); i <= PetscMin(b->n - 1, j + b->kl); i++) {
-      Wide   s  = -a[At(b, i, j)];
+      Wide   s  = -a[PlaceOf(b, i, j)];
       double as = 0, r;
 
       for (PetscInt k = PetscMax(0, PetscMax(i - b->kl, j - b->ku)); k <= PetscMin(i, j); k++) {
-        const Wide t = Lower(c, b, i, k) * Upper(c, b, k, j);
+        const Wide t = LowerAt(c, b, i, k) * UpperAt(c, b, k, j);
 
         s += t;
         as += Abs(t);
       }
       r = Abs(s) /
-          (c->epsF * Terms(c, PetscMin(b->kl, b->ku)) * (as + DBL_MIN) + c->tiny * (1 + Abs(Upper(c, b, j, j))));
+          (c->epsF * Terms(c, PetscMin(b->kl, b->ku)) * (as + DBL_MIN) + c->tiny * (1 + Abs(UpperAt(c, b, j, j))));
       if (!(r <= worst)) worst = r;
     }
   }

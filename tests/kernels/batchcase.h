@@ -233,7 +233,7 @@ static inline PetscErrorCode BatchCaseSolve(const BatchCase *c, PetscInt skip, c
                 where);
         }
         for (PetscInt i = n; i < ldx; i++)
-          Check((PetscBool)(x[col * ldx + i] == (PetscScalar)7.0), "rows behind", where);
+          Check((PetscBool)(x[col * ldx + i] == (PetscScalar)7.0), "rows after", where);
       }
     }
   PetscCall(BatchRelease(db));

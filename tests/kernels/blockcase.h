@@ -47,7 +47,7 @@ static inline SpikeDouble RandomDouble(void)
 #endif
 }
 
-static inline double Size(SpikeDouble a)
+static inline double Magnitude(SpikeDouble a)
 {
 #if defined(PETSC_USE_COMPLEX)
   return cabs(a);
@@ -56,7 +56,7 @@ static inline double Size(SpikeDouble a)
 #endif
 }
 
-static inline SpikeDouble Conj(SpikeDouble a)
+static inline SpikeDouble Conjugated(SpikeDouble a)
 {
 #if defined(PETSC_USE_COMPLEX)
   return conj(a);
@@ -129,7 +129,7 @@ static inline PetscErrorCode ArrayDown(SpikeBlock *b, const Array *x, void *to)
 }
 
 /* n x m with leading dimension ld; NaN between */
-static inline size_t Index(PetscBool rowmajor, PetscInt i, PetscInt j, PetscCount ld)
+static inline size_t IndexOf(PetscBool rowmajor, PetscInt i, PetscInt j, PetscCount ld)
 {
   return (size_t)(rowmajor ? i * ld + j : i + j * ld);
 }
@@ -141,7 +141,7 @@ static inline PetscErrorCode TallCreate(SpikeBlock *b, PetscSpikePrecision preci
   *ld = (rowmajor ? m : n) + pad;
   PetscCall(ArrayCreate(b, precision, (size_t)*ld * (rowmajor ? n : m), x));
   for (PetscInt j = 0; j < m; j++)
-    for (PetscInt i = 0; i < n; i++) Put(x, Index(rowmajor, i, j, *ld), RandomDouble());
+    for (PetscInt i = 0; i < n; i++) Put(x, IndexOf(rowmajor, i, j, *ld), RandomDouble());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,13 +289,13 @@ static inline SpikeDouble CaseElement(const Case *c, PetscInt i, PetscInt j, dou
     const PetscBool axpy = (PetscBool)(t->op == SPIKE_BLOCK_AXPY);
 
     for (PetscInt r = 0; r < (axpy ? t->k : t->n); r++) {
-      const SpikeDouble p = axpy
-                            ? Get(&c->X, Index(t->rowmajor, i, r, t->ldx)) * Get(Z, Index(PETSC_FALSE, r, j, t->ldz))
-                            : Conj(Get(&c->X, Index(t->rowmajor, r, i, t->ldx))) *
-                                Get(Z, Index(t->rowmajor, r, j, t->ldz));
+      const SpikeDouble p = axpy ? Get(&c->X, IndexOf(t->rowmajor, i, r, t->ldx)) *
+                                     Get(Z, IndexOf(PETSC_FALSE, r, j, t->ldz))
+                                 : Conjugated(Get(&c->X, IndexOf(t->rowmajor, r, i, t->ldx))) *
+                                     Get(Z, IndexOf(t->rowmajor, r, j, t->ldz));
 
       s += p;
-      *size += Size(p);
+      *size += Magnitude(p);
       ++*terms;
     }
   } else {
@@ -308,11 +308,11 @@ static inline SpikeDouble CaseElement(const Case *c, PetscInt i, PetscInt j, dou
       for (PetscInt r = 0; r < bs && e >= 0; r++) {
         const size_t      at = (size_t)e * bs * bs + (trans ? (i % bs) * bs + r : r * bs + i % bs);
         const SpikeDouble a  = Get(&c->A, at);
-        const SpikeDouble p  = (t->op == SPIKE_BLOCK_MULT_HERMITIAN ? Conj(a) : a) *
-                              Get(&c->X, Index(t->rowmajor, k * bs + r, j, t->ldx));
+        const SpikeDouble p  = (t->op == SPIKE_BLOCK_MULT_HERMITIAN ? Conjugated(a) : a) *
+                              Get(&c->X, IndexOf(t->rowmajor, k * bs + r, j, t->ldx));
 
         s += p;
-        *size += Size(p);
+        *size += Magnitude(p);
         ++*terms;
       }
     }
@@ -354,7 +354,7 @@ static inline PetscErrorCode CaseCheck(SpikeBlock *b, Case *c, PetscBool alone)
   if (bytes) memcpy(kept, c->before, bytes);
   for (PetscInt j = 0; j < m; j++) {
     for (PetscInt i = 0; i < rows; i++) {
-      const size_t at = Index(rowmajor, i, j, t->ldy);
+      const size_t at = IndexOf(rowmajor, i, j, t->ldy);
       double       size;
       PetscInt     terms;
       SpikeDouble  s = CaseElement(c, i, j, &size, &terms);
@@ -362,10 +362,10 @@ static inline PetscErrorCode CaseCheck(SpikeBlock *b, Case *c, PetscBool alone)
 
       if (t->mode != SPIKE_BLOCK_SET) {
         s = t->mode == SPIKE_BLOCK_ADD ? Get(&was, at) + s : Get(&was, at) - s;
-        size += Size(Get(&was, at));
+        size += Magnitude(Get(&was, at));
       }
       {
-        const double error = Size(Get(&now, at) - s),
+        const double error = Magnitude(Get(&now, at) - s),
                      bound = (4 + 2 * sqrt((double)terms)) * Epsilon(now.precision) * size;
 
         if (!(error <= bound)) bad = 1e10;

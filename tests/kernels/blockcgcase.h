@@ -29,8 +29,10 @@ static void CGGram(CGKind kind, PetscReal sign, PetscInt seed, PetscInt m, Petsc
 
       for (PetscInt k = 0; k < n; k++) {
         const PetscInt    a = *rank < m && i == 1 ? 0 : i, b = *rank < m && j == 1 ? 0 : j;
-        const PetscScalar x = *rank < m && i == m - 1 ? (PetscScalar)0.0 : CGScale(kind, i) * Number(seed + (int)a, k),
-                          y = *rank < m && j == m - 1 ? (PetscScalar)0.0 : CGScale(kind, j) * Number(seed + (int)b, k);
+        const PetscScalar x = *rank < m && i == m - 1 ? (PetscScalar)0.0
+                                                      : CGScale(kind, i) * NumberAt(seed + (int)a, k),
+                          y = *rank < m && j == m - 1 ? (PetscScalar)0.0
+                                                      : CGScale(kind, j) * NumberAt(seed + (int)b, k);
 
         sum += PetscConj(x) * y;
       }

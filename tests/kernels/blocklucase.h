@@ -303,7 +303,7 @@ static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPatte
         P[t] = e < 0 ? 0
                      : (precision == PETSC_SPIKE_PRECISION_DOUBLE ? (SpikeDouble)A->ba[e * step + t]
                                                                   : (SpikeDouble)(SpikeSingle)A->ba[e * step + t]);
-        S[t] = Size(P[t]);
+        S[t] = Magnitude(P[t]);
       }
       for (PetscInt k = 0; k < PetscMin(i, j); k++) {
         const PetscInt l = PatternFind(p, i, k), u = PatternFind(p, k, j);
@@ -315,7 +315,7 @@ static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPatte
               const SpikeDouble a = (SpikeDouble)f->L[l * step + q * bs + r] * (SpikeDouble)f->U[u * step + c * bs + q];
 
               P[c * bs + r] -= a;
-              S[c * bs + r] += Size(a);
+              S[c * bs + r] += Magnitude(a);
             }
       }
       for (PetscInt c = 0; c < bs; c++) {
@@ -324,20 +324,20 @@ static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPatte
           double      size = 0, error, bound;
 
           if (j > i) {
-            error = Size(P[c * bs + r] - (SpikeDouble)f->U[at * step + c * bs + r]);
+            error = Magnitude(P[c * bs + r] - (SpikeDouble)f->U[at * step + c * bs + r]);
             size  = S[c * bs + r];
           } else {
             for (PetscInt q = 0; q < bs; q++) {
               if (i == j) {
                 s += (SpikeDouble)f->D[i * step + q * bs + r] * P[c * bs + q];
-                size += Size((SpikeDouble)f->D[i * step + q * bs + r]) * S[c * bs + q];
+                size += Magnitude((SpikeDouble)f->D[i * step + q * bs + r]) * S[c * bs + q];
               } else {
                 s += P[q * bs + r] * (SpikeDouble)f->D[j * step + c * bs + q];
-                size += S[q * bs + r] * Size((SpikeDouble)f->D[j * step + c * bs + q]);
+                size += S[q * bs + r] * Magnitude((SpikeDouble)f->D[j * step + c * bs + q]);
               }
             }
-            if (i == j) error = Size(s - (r == c ? 1.0 : 0.0));
-            else error = Size(s - (SpikeDouble)f->L[at * step + c * bs + r]);
+            if (i == j) error = Magnitude(s - (r == c ? 1.0 : 0.0));
+            else error = Magnitude(s - (SpikeDouble)f->L[at * step + c * bs + r]);
             size += 1e-3;
           }
           bound = PetscMax(Epsilon(precision), Epsilon(PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
@@ -369,7 +369,7 @@ static inline PetscErrorCode FactorsSolve(const SpikeBlockPattern *p, const Fact
 #define BLOCK(a, k, r, q) \
   (trans == SPIKE_BLOCK_PLAIN        ? (SpikeDouble)(a)[(k)*step + (q)*bs + (r)] \
    : trans == SPIKE_BLOCK_TRANSPOSED ? (SpikeDouble)(a)[(k)*step + (r)*bs + (q)] \
-                                     : Conj((SpikeDouble)(a)[(k)*step + (r)*bs + (q)]))
+                                     : Conjugated((SpikeDouble)(a)[(k)*step + (r)*bs + (q)]))
 #define INVERSE(i) \
   do { \
     for (PetscInt r = 0; r < bs; r++) { \
@@ -438,9 +438,9 @@ static inline PetscErrorCode SolveCheck(SpikeBlock *b, SpikeBlockLU *lu, const F
 
     PetscCall(FactorsSolve(lu->p, f, trans, rhs + c * ldb, ref));
     for (PetscInt i = 0; i < n; i++) {
-      const double e = Size((SpikeDouble)x[c * ldx + i] - ref[i]);
+      const double e = Magnitude((SpikeDouble)x[c * ldx + i] - ref[i]);
 
-      size  = PetscMax(size, Size(ref[i]));
+      size  = PetscMax(size, Magnitude(ref[i]));
       error = e <= error ? error : e; /* NaN stays */
     }
     if (n && !(error <= 1e10)) bad = 1e30;
@@ -472,7 +472,7 @@ static inline PetscErrorCode Factor(SpikeBlock *b, SpikeBlockLU *lu, const Spike
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode LUCreate(SpikeBlock *b, const SpikeBlockPattern *p, PetscSpikePrecision precision,
+static inline PetscErrorCode CreateLU(SpikeBlock *b, const SpikeBlockPattern *p, PetscSpikePrecision precision,
                                       PetscInt maxrhs, SpikeBlockLU *lu)
 {
   PetscFunctionBegin;

@@ -31,7 +31,7 @@ static PetscErrorCode TestFactors(SpikeBlock *b, PetscSpikePrecision precision, 
   PetscCall(MatrixCreate(b, bs, t, perrow, order, &A));
   PetscCall(SpikeBlockSymbolic(bs, A.nb, A.ntasks, A.start, A.newrow, levels, A.bi, A.bj, &p));
   PetscCall(PatternCheck(&A, &p, where));
-  PetscCall(LUCreate(b, &p, precision, 2, &lu));
+  PetscCall(CreateLU(b, &p, precision, 2, &lu));
   for (int again = 0; again < 3; again++) {
     const SpikeBlockCSR blocks = MatrixCSR(&A, PETSC_TRUE), numbers = MatrixCSR(&A, PETSC_FALSE);
     Factors             f;
@@ -149,7 +149,7 @@ static PetscErrorCode TestPivot(SpikeBlock *b, PetscSpikePrecision precision, Pe
   MatrixToNumbers(&A);
   PetscCall(MatrixUp(b, &A));
   PetscCall(SpikeBlockSymbolic(bs, A.nb, A.ntasks, A.start, NULL, 0, A.bi, A.bj, &p));
-  PetscCall(LUCreate(b, &p, precision, 1, &lu));
+  PetscCall(CreateLU(b, &p, precision, 1, &lu));
   for (int form = 0; form < 2; form++) {
     const SpikeBlockCSR csr = MatrixCSR(&A, (PetscBool)form);
 
@@ -197,7 +197,7 @@ static PetscErrorCode TestValues(SpikeBlock *b, PetscSpikePrecision precision, P
   PetscFunctionBegin;
   PetscCall(MatrixCreate(b, bs, &tasks[1], 6, 1, &A));
   PetscCall(SpikeBlockSymbolic(bs, A.nb, A.ntasks, A.start, A.newrow, 0, A.bi, A.bj, &p));
-  PetscCall(LUCreate(b, &p, precision, 1, &lu));
+  PetscCall(CreateLU(b, &p, precision, 1, &lu));
   for (PetscInt k = 0; k < A.bi[A.nb]; k += 3) {
     PetscInt row = 0, t = 0;
 

@@ -149,13 +149,14 @@ static PetscErrorCode TestChain(SpikeBlock *b, PetscSpikePrecision precision, Pe
       PetscCall(ArrayDown(b, &got, got.a));
       for (PetscInt i = 0; i < n; i++) {
         for (PetscInt j = 0; j < m; j++) {
-          SpikeDouble s = -Get(&got, Index(rowmajor, i, j, tasks[0].ldy));
+          SpikeDouble s = -Get(&got, IndexOf(rowmajor, i, j, tasks[0].ldy));
 
           for (PetscInt q = 0; q < m; q++)
-            s += Get(&Y, Index(rowmajor, i, q, tasks[0].ldy)) * Get(&A, (size_t)(q + j * m));
+            s += Get(&Y, IndexOf(rowmajor, i, q, tasks[0].ldy)) * Get(&A, (size_t)(q + j * m));
           for (PetscInt q = 0; q < k; q++)
-            s += (sub ? -1.0 : 1.0) * Get(&X, Index(rowmajor, i, q, tasks[1].ldx)) * Get(&B, (size_t)(q + j * (k + 2)));
-          error = PetscMax(error, Size(s));
+            s += (sub ? -1.0 : 1.0) * Get(&X, IndexOf(rowmajor, i, q, tasks[1].ldx)) *
+                 Get(&B, (size_t)(q + j * (k + 2)));
+          error = PetscMax(error, Magnitude(s));
           if (s != s) error = NAN;
         }
       }

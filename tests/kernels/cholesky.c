@@ -46,7 +46,7 @@ static Wide FactorOf(const Ctx *c, const Hermitian *h, PetscInt i, PetscInt j)
   return Get(c, h->f, (size_t)j * (h->K + 1) + i - j);
 }
 
-/* Guards of ones around pads and factors of zeros, which become the lower triangle; slots behind row n - 1 stay zero */
+/* Guards of ones around pads and factors of zeros, which become the lower triangle; slots after row n - 1 stay zero */
 static PetscErrorCode Fill(const Ctx *c, Hermitian *h)
 {
   const size_t size = c->ops->size;

@@ -3,8 +3,8 @@
   cudaapply.cu: tests of the CUDA backend's tips, reduced systems, sweeps and corrections against the host's; prints TAP
 */
 static char help[] =
-  "Tests of the apply and tips of SpikeKernels_CUDA against SpikeKernels_Host (src/kernels/band/band.h). The factors\n\
- are the host's.\n\
+  "Tests of the apply and tips of SpikeBandKernels_CUDA against SpikeBandKernels_Host (src/kernels/band/band.h). The\n\
+ factors are the host's.\n\
   -small            few and small shapes only, for memory checkers\n\
   -precision <all>  of the factors: double, single, bf16 or fp16\n\n";
 
@@ -20,21 +20,21 @@ extern "C" {
 typedef std::vector<PetscScalar> Column;
 
 enum {
-  SWEEP,
-  SWEEP_TIPS,
-  RANGES,
-  INPLACE,
-  REPEAT,
-  POWERS,
-  TIPS,
-  WINDOWS,
-  RATES,
-  REDUCED,
-  SOLVETIPS,
-  CORRECT,
-  APPLY,
-  PERMUTE,
-  EXTENT,
+  TEST_SWEEP,
+  TEST_SWEEP_TIPS,
+  TEST_RANGES,
+  TEST_INPLACE,
+  TEST_REPEAT,
+  TEST_POWERS,
+  TEST_TIPS,
+  TEST_WINDOWS,
+  TEST_RATES,
+  TEST_REDUCED,
+  TEST_SOLVETIPS,
+  TEST_CORRECT,
+  TEST_APPLY,
+  TEST_PERMUTE,
+  TEST_EXTENT,
   NTOPICS
 };
 static const char *const topics[] = {"sweep: D^-1 and D^-T",
@@ -101,7 +101,7 @@ static PetscErrorCode Put(const void *from, size_t bytes, void *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Get(const void *from, size_t bytes, void *to)
+static PetscErrorCode GetFromDevice(const void *from, size_t bytes, void *to)
 {
   PetscFunctionBegin;
   if (bytes) PetscCallCUDA(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
@@ -137,11 +137,11 @@ static PetscErrorCode ArrayDestroy(const Case *c, Array *a, Column *x)
   int    bad = 0;
 
   PetscFunctionBegin;
-  PetscCall(Get(a->alloc, all.size() * sizeof(PetscScalar), all.data()));
+  PetscCall(GetFromDevice(a->alloc, all.size() * sizeof(PetscScalar), all.data()));
   for (size_t i = 0; i < Array::GUARD; i++)
     bad += PetscAbsScalar(all[i]) == PetscAbsScalar(all[i]) ||
            PetscAbsScalar(all[all.size() - 1 - i]) == PetscAbsScalar(all[all.size() - 1 - i]);
-  Check(c, EXTENT, bad ? 2 : 0);
+  Check(c, TEST_EXTENT, bad ? 2 : 0);
   if (x) x->assign(all.begin() + Array::GUARD, all.end() - Array::GUARD);
   PetscCallCUDA(cudaFree(a->alloc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -162,7 +162,7 @@ static double Difference(const PetscScalar *x, const PetscScalar *y, size_t n, d
 }
 
 /* max |x - y| / (eps max |y|) */
-static double Error(const Case *c, const PetscScalar *x, const PetscScalar *y, size_t n)
+static double ErrorOf(const Case *c, const PetscScalar *x, const PetscScalar *y, size_t n)
 {
   double scale, e = Difference(x, y, n, &scale);
 
@@ -173,7 +173,7 @@ static double Error(const Case *c, const PetscScalar *x, const PetscScalar *y, s
   ---- the two backends with the same matrix
   -------------------------------------------------------------------------------
 */
-static void Shape(Case *c, SpikeBand *s, const SpikeKernels *k)
+static void Shape(Case *c, SpikeBand *s, const SpikeBandKernels *k)
 {
   *s           = SpikeBand();
   s->n         = c->n;
@@ -195,7 +195,7 @@ static void FactorsToTiles(const SpikeTiles *t, PetscInt p, PetscInt n, const F 
   auto      get = [&](PetscInt i, PetscInt j) { return (PetscScalar)lu[SpikeBandIndex(n, kl, ku, sizeof(F), i, j)]; };
   Column    L((size_t)T * T), U((size_t)T * T);
 
-  for (int j = 0; j < t->steps; j++) {
+  for (int j = 0; j < t->tilerows; j++) {
     for (int q = 1; q <= PetscMax(t->QL, t->QU); q++) {
       for (int r = 0; r < T; r++) {
         for (int c = 0; c < T; c++) {
@@ -311,7 +311,7 @@ static PetscErrorCode CaseCreate(Case *c)
   csr.ai = ai.data();
   csr.aj = aj.data();
   csr.aa = aa.data();
-  Shape(c, &c->host, &SpikeKernels_Host);
+  Shape(c, &c->host, &SpikeBandKernels_Host);
   PetscCall((*c->host.k->create)(&c->host));
   PetscCall((*c->host.k->fill)(&c->host, 1, &csr, NULL, &st));
   /* couplings to other ranks, which this matrix has not */
@@ -324,7 +324,7 @@ static PetscErrorCode CaseCreate(Case *c)
     for (PetscInt j = 0; j < kl; j++)
       for (PetscInt i = 0; i <= j; i++) c->host.dC[(PetscCount)q * kl * kl + i + j * kl] = Random();
   }
-  Shape(c, &c->dev, &SpikeKernels_CUDA);
+  Shape(c, &c->dev, &SpikeBandKernels_CUDA);
   PetscCall((*c->dev.k->create)(&c->dev));
   if (ku) std::copy(c->host.dB, c->host.dB + B.size(), B.begin());
   if (kl) std::copy(c->host.dC, c->host.dC + C.size(), C.begin());
@@ -383,13 +383,13 @@ static PetscErrorCode TestTips(Case *c)
   c->dev.window = 1e-3;
   PetscCall(SpikeTips_CUDA(&c->dev, got.data()));
   PetscCall((*c->dev.k->finish)(&c->dev));
-  PetscCall(Get(c->dev.dVb, V.size() * sizeof(PetscScalar), V.data()));
-  PetscCall(Get(c->dev.dWt, W.size() * sizeof(PetscScalar), W.data()));
+  PetscCall(GetFromDevice(c->dev.dVb, V.size() * sizeof(PetscScalar), V.data()));
+  PetscCall(GetFromDevice(c->dev.dWt, W.size() * sizeof(PetscScalar), W.data()));
   for (PetscInt q = 0; q <= np; q++) {
     if (!c->active[q]) continue;
-    if (q && tip) Check(c, TIPS, Error(c, V.data() + q * tip, c->host.dVb + q * tip, tip));
+    if (q && tip) Check(c, TEST_TIPS, ErrorOf(c, V.data() + q * tip, c->host.dVb + q * tip, tip));
     if (q < np && tip)
-      Check(c, TIPS, Error(c, W.data() + q * tip, c->host.dWt + q * tip, tip) / PetscMax(1.0, 1e-3 / c->eps));
+      Check(c, TEST_TIPS, ErrorOf(c, W.data() + q * tip, c->host.dWt + q * tip, tip) / PetscMax(1.0, 1e-3 / c->eps));
   }
   for (PetscInt p = 0; p < np; p++) {
     narrow[2 * p]     = c->dev.wtop[p];
@@ -400,27 +400,29 @@ static PetscErrorCode TestTips(Case *c)
   c->dev.window = 0.0;
   PetscCall(SpikeTips_CUDA(&c->dev, got.data()));
   PetscCall((*c->dev.k->finish)(&c->dev));
-  PetscCall(Get(c->dev.dVb, V.size() * sizeof(PetscScalar), V.data()));
-  PetscCall(Get(c->dev.dWt, W.size() * sizeof(PetscScalar), W.data()));
-  PetscCall(Get(h->window, window.size() * sizeof(int), window.data()));
+  PetscCall(GetFromDevice(c->dev.dVb, V.size() * sizeof(PetscScalar), V.data()));
+  PetscCall(GetFromDevice(c->dev.dWt, W.size() * sizeof(PetscScalar), W.data()));
+  PetscCall(GetFromDevice(h->window, window.size() * sizeof(int), window.data()));
   for (PetscInt q = 0; q <= np; q++) {
     if (!c->active[q]) continue;
-    if (q && tip) Check(c, TIPS, Error(c, V.data() + q * tip, c->host.dVb + q * tip, tip));
-    if (q < np && tip) Check(c, TIPS, Error(c, W.data() + q * tip, c->host.dWt + q * tip, tip));
+    if (q && tip) Check(c, TEST_TIPS, ErrorOf(c, V.data() + q * tip, c->host.dVb + q * tip, tip));
+    if (q < np && tip) Check(c, TEST_TIPS, ErrorOf(c, W.data() + q * tip, c->host.dWt + q * tip, tip));
     if (q)
-      Check(c, WINDOWS, WindowError(c->dev.wbot[q - 1], c->host.wbot[q - 1], c->start[q] - c->start[q - 1], h->t.T));
-    if (q < np) Check(c, WINDOWS, WindowError(c->dev.wtop[q], c->host.wtop[q], c->start[q + 1] - c->start[q], h->t.T));
+      Check(c, TEST_WINDOWS,
+            WindowError(c->dev.wbot[q - 1], c->host.wbot[q - 1], c->start[q] - c->start[q - 1], h->t.T));
+    if (q < np)
+      Check(c, TEST_WINDOWS, WindowError(c->dev.wtop[q], c->host.wtop[q], c->start[q + 1] - c->start[q], h->t.T));
   }
   for (PetscInt p = 0; p < np; p++) {
     const PetscInt n = c->start[p + 1] - c->start[p], J = (n + h->t.T - 1) / h->t.T;
 
     /* at least the tip, or nothing where there is no spike; and no more than the windows that reach to rounding */
-    Check(c, WINDOWS,
+    Check(c, TEST_WINDOWS,
           narrow[2 * p] <= c->dev.wtop[p] && narrow[2 * p] >= PetscMin(PetscMin(kl, ku), c->dev.wtop[p]) &&
               narrow[2 * p + 1] <= c->dev.wbot[p] && narrow[2 * p + 1] >= PetscMin(PetscMin(kl, ku), c->dev.wbot[p])
             ? 0
             : 2);
-    Check(c, WINDOWS,
+    Check(c, TEST_WINDOWS,
           c->dev.wtop[p] == PetscMin(n, window[2 * p] * h->t.T) &&
               n - c->dev.wbot[p] == PetscMin(n, (J - window[2 * p + 1]) * h->t.T)
             ? 0
@@ -436,7 +438,7 @@ static PetscErrorCode TestTips(Case *c)
     if (p < 0 || p >= np || !c->active[q <= np ? q : q - np - 1] || ref[q] < -1e30 ||
         w < PetscMax(32, 4 * PetscMax(kl, ku)) || w >= c->start[p + 1] - c->start[p])
       continue;
-    Check(c, RATES, PetscAbs((double)(got[q] / ref[q]) - 1.0) / 0.4);
+    Check(c, TEST_RATES, PetscAbs((double)(got[q] / ref[q]) - 1.0) / 0.4);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -456,14 +458,14 @@ static PetscErrorCode TestSingular(Case *c, const Column &V, const Column &W)
   pivot.tol = 1e-14;
   PetscCall((*c->dev.k->reduced)(&c->dev, 0, np + 1, &pivot));
   PetscCall((*c->dev.k->finish)(&c->dev));
-  Check(c, REDUCED, pivot.badrow == 1 && pivot.nboost == 0 && pivot.badvalue <= 1e-14 ? 0 : 2);
+  Check(c, TEST_REDUCED, pivot.badrow == 1 && pivot.nboost == 0 && pivot.badvalue <= 1e-14 ? 0 : 2);
   pivot.boost = 0.5;
   PetscCall((*c->dev.k->reduced)(&c->dev, 0, np + 1, &pivot));
   PetscCall((*c->dev.k->finish)(&c->dev));
-  Check(c, REDUCED, pivot.badrow == -1 && pivot.nboost == 1 ? 0 : 2);
-  PetscCall(Get(c->dev.dR + square, square * sizeof(PetscScalar), again.data()));
+  Check(c, TEST_REDUCED, pivot.badrow == -1 && pivot.nboost == 1 ? 0 : 2);
+  PetscCall(GetFromDevice(c->dev.dR + square, square * sizeof(PetscScalar), again.data()));
   for (PetscInt i = 0; i < ku; i++) again[i + i * ku] -= 1.0 / (i ? 1.0 - 0.0625 : 0.5);
-  Check(c, REDUCED, Difference(again.data(), std::vector<PetscScalar>(square, 0.0).data(), square, NULL) / 1e-5);
+  Check(c, TEST_REDUCED, Difference(again.data(), std::vector<PetscScalar>(square, 0.0).data(), square, NULL) / 1e-5);
   PetscCall(Put(V.data() + tip, tip * sizeof(PetscScalar), c->dev.dVb + tip));
   PetscCall(Put(W.data() + tip, tip * sizeof(PetscScalar), c->dev.dWt + tip));
   pivot.boost = 0.0;
@@ -481,8 +483,8 @@ static PetscErrorCode TestReduced(Case *c)
   SpikePivot     pivot = {};
 
   PetscFunctionBegin;
-  PetscCall(Get(c->dev.dVb, V.size() * sizeof(PetscScalar), V.data()));
-  PetscCall(Get(c->dev.dWt, W.size() * sizeof(PetscScalar), W.data()));
+  PetscCall(GetFromDevice(c->dev.dVb, V.size() * sizeof(PetscScalar), V.data()));
+  PetscCall(GetFromDevice(c->dev.dWt, W.size() * sizeof(PetscScalar), W.data()));
   PetscCall((*c->host.k->reduced)(&c->host, 0, np + 1, &pivot));
   PetscCheck(pivot.badrow < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The host found a singular reduced system");
   /* tips of the neighbours' sides of the outer interfaces are those that another rank would send */
@@ -505,14 +507,14 @@ static PetscErrorCode TestReduced(Case *c)
   pivot.badrow = pivot.nboost = -7;
   PetscCall((*c->dev.k->reduced)(&c->dev, 0, np + 1, &pivot));
   PetscCall((*c->dev.k->finish)(&c->dev));
-  Check(c, REDUCED, pivot.badrow == -1 && pivot.nboost == 0 ? 0 : 2);
-  PetscCall(Get(c->dev.dR, R.size() * sizeof(PetscScalar), R.data()));
+  Check(c, TEST_REDUCED, pivot.badrow == -1 && pivot.nboost == 0 ? 0 : 2);
+  PetscCall(GetFromDevice(c->dev.dR, R.size() * sizeof(PetscScalar), R.data()));
   for (PetscInt q = 0; q <= np && ku; q++) { /* R^-1 (I - Wt Vb) = I */
     double worst = 0;
 
     if (!c->active[q]) continue;
-    PetscCall(Get(c->dev.dVb + q * tip, tip * sizeof(PetscScalar), again.data()));
-    PetscCall(Get(c->dev.dWt + q * tip, tip * sizeof(PetscScalar), again.data() + tip * (np > 0)));
+    PetscCall(GetFromDevice(c->dev.dVb + q * tip, tip * sizeof(PetscScalar), again.data()));
+    PetscCall(GetFromDevice(c->dev.dWt + q * tip, tip * sizeof(PetscScalar), again.data() + tip * (np > 0)));
     for (PetscInt j = 0; j < ku; j++) {
       Column col(ku);
 
@@ -527,7 +529,7 @@ static PetscErrorCode TestReduced(Case *c)
         if (!((double)PetscAbsScalar(v) <= worst)) worst = (double)PetscAbsScalar(v);
       }
     }
-    Check(c, REDUCED, worst / (sizeof(PetscReal) == 8 ? 2.2e-16 : 1.2e-7) / (64 + 8 * ku));
+    Check(c, TEST_REDUCED, worst / (sizeof(PetscReal) == 8 ? 2.2e-16 : 1.2e-7) / (64 + 8 * ku));
   }
   if (tip && np > 1 && c->active[1] && kl == ku) PetscCall(TestSingular(c, V, W));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -551,8 +553,8 @@ static PetscErrorCode CheckTips(Case *c, int topic, PetscInt nrhs)
   Column       tips(nrhs * len);
 
   PetscFunctionBegin;
-  PetscCall(Get(c->dev.dtips, tips.size() * sizeof(PetscScalar), tips.data()));
-  Check(c, topic, Error(c, tips.data(), c->host.dtips, nrhs * len));
+  PetscCall(GetFromDevice(c->dev.dtips, tips.size() * sizeof(PetscScalar), tips.data()));
+  Check(c, topic, ErrorOf(c, tips.data(), c->host.dtips, nrhs * len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -573,13 +575,13 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
                                        double worst = 0;
 
                                        for (PetscInt r = 0; r < nrhs; r++) {
-                                         const double e   = Error(c, got.data() + r * ldx, ref.data() + r * ldx, n);
+                                         const double e   = ErrorOf(c, got.data() + r * ldx, ref.data() + r * ldx, n);
                                          int          bad = 0;
 
                                          if (!(e <= worst)) worst = e;
                                          for (size_t i = n; i < ldx; i++)
                                            bad += PetscAbsScalar(got[r * ldx + i]) == PetscAbsScalar(got[r * ldx + i]);
-                                         Check(c, EXTENT, bad ? 2 : 0);
+                                         Check(c, TEST_EXTENT, bad ? 2 : 0);
                                        }
                                        return worst;
   };
@@ -590,12 +592,12 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
   PetscCall(ArrayCreate(nan, &dx));
   PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, db.d, ldb, dx.d, ldx));
   PetscCall(ArrayDestroy(c, &dx, &y));
-  Check(c, SWEEP, same(y, x));
-  PetscCall(CheckTips(c, SWEEP_TIPS, nrhs));
+  Check(c, TEST_SWEEP, same(y, x));
+  PetscCall(CheckTips(c, TEST_SWEEP_TIPS, nrhs));
   PetscCall(ArrayCreate(nan, &dx));
   PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, db.d, ldb, dx.d, ldx));
   PetscCall(ArrayDestroy(c, &dx, &z));
-  Check(c, REPEAT, memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
+  Check(c, TEST_REPEAT, memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
   for (const PetscReal power : {(PetscReal)std::ldexp(1.0, sizeof(PetscReal) > 4 ? 400 : 40),
                                 (PetscReal)std::ldexp(1.0, sizeof(PetscReal) > 4 ? -400 : -40)}) {
     Column scaled(b);
@@ -610,7 +612,7 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
     PetscCall(ArrayDestroy(c, &dx, &z));
     for (PetscInt r = 0; r < nrhs; r++)
       for (PetscInt i = 0; i < n; i++) bad += z[r * ldx + i] != power * y[r * ldx + i];
-    Check(c, POWERS, bad ? 2 : 0);
+    Check(c, TEST_POWERS, bad ? 2 : 0);
   }
   /* in parts, out of order */
   PetscCall(SetTips(c, tips));
@@ -621,18 +623,18 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
     Column part(ldx * nrhs);
     int    bad = 0;
 
-    PetscCall(Get(dx.d, part.size() * sizeof(PetscScalar), part.data()));
+    PetscCall(GetFromDevice(dx.d, part.size() * sizeof(PetscScalar), part.data()));
     for (PetscInt r = 0; r < nrhs; r++)
       for (PetscInt i = 0; i < n; i++)
         if (i < c->start[p0] || i >= c->start[p1])
           bad += PetscAbsScalar(part[r * ldx + i]) == PetscAbsScalar(part[r * ldx + i]);
-    Check(c, EXTENT, bad ? 2 : 0);
+    Check(c, TEST_EXTENT, bad ? 2 : 0);
   }
   if (p0 < np) PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_ALL, p1, np, nrhs, db.d, ldb, dx.d, ldx));
   PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_ALL, 0, p0, nrhs, db.d, ldb, dx.d, ldx));
   PetscCall(ArrayDestroy(c, &dx, &z));
-  Check(c, RANGES, memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
-  PetscCall(CheckTips(c, RANGES, nrhs));
+  Check(c, TEST_RANGES, memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
+  PetscCall(CheckTips(c, TEST_RANGES, nrhs));
   PetscCall(ArrayDestroy(c, &db, NULL));
   /* in place */
   {
@@ -643,12 +645,12 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
     PetscCall(ArrayCreate(start, &dx));
     PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, dx.d, ldx, dx.d, ldx));
     PetscCall(ArrayDestroy(c, &dx, &z));
-    Check(c, INPLACE, memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
+    Check(c, TEST_INPLACE, memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
   }
   /* the reduced systems of the sweep's tips */
   PetscCall((*c->host.k->solvetips)(&c->host, trans, 0, np + 1, nrhs));
   PetscCall((*c->dev.k->solvetips)(&c->dev, trans, 0, np + 1, nrhs));
-  PetscCall(CheckTips(c, SOLVETIPS, nrhs));
+  PetscCall(CheckTips(c, TEST_SOLVETIPS, nrhs));
   /* the correction of something else, in two pieces, then that of the sweep: a whole apply */
   for (int whole = 0; whole < 2; whole++) {
     Column r = x;
@@ -664,7 +666,7 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
     PetscCall((*c->dev.k->correct)(&c->dev, trans, p1, np, nrhs, dx.d, ldx));
     PetscCall((*c->dev.k->correct)(&c->dev, trans, 0, p1, nrhs, dx.d, ldx));
     PetscCall(ArrayDestroy(c, &dx, &z));
-    Check(c, whole ? APPLY : CORRECT, same(z, r));
+    Check(c, whole ? TEST_APPLY : TEST_CORRECT, same(z, r));
     if (whole) x = r;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -705,7 +707,7 @@ static PetscErrorCode TestPermute(Case *c)
   PetscCall(ArrayDestroy(c, &dz, &y));
   for (PetscInt r = 0; r < 2; r++)
     for (PetscInt i = 0; i < n; i++) bad += y[r * ld + i] != x[r * ld + i];
-  Check(c, PERMUTE, bad);
+  Check(c, TEST_PERMUTE, bad);
   PetscCallCUDA(cudaFree(drow));
   PetscCallCUDA(cudaFree(dscale));
   PetscCallCUDA(cudaFree(dback));

@@ -58,7 +58,7 @@ static PetscErrorCode CreateMat(PetscInt n, PetscInt kl, PetscInt ku, bool shuff
   Memory of the device in use: what this process has allocated where the library of tests/device/limits.c is loaded.
   Else that of all processes, of which there is to be no other one
 */
-static PetscErrorCode Used(size_t *used)
+static PetscErrorCode GetUsed(size_t *used)
 {
   static const auto held = (size_t(*)(void))dlsym(RTLD_DEFAULT, "SpikeDeviceHeld");
   size_t            left, total;
@@ -73,7 +73,7 @@ static PetscErrorCode Used(size_t *used)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Same(Vec y, const PetscScalar *d, PetscInt n, bool *same)
+static PetscErrorCode SameBits(Vec y, const PetscScalar *d, PetscInt n, bool *same)
 {
   std::vector<PetscScalar> a(n);
   const PetscScalar       *b;
@@ -148,9 +148,9 @@ static PetscErrorCode Test(PetscInt n, PetscInt kl, PetscInt ku, PetscInt partit
         size_t before, after;
 
         PetscCall(MatScale(A, trans ? 0.7 : 1.3));
-        PetscCall(Used(&before));
+        PetscCall(GetUsed(&before));
         PetscCall(PCSetUp(pc));
-        PetscCall(Used(&after));
+        PetscCall(GetUsed(&after));
         Check(before == after, "memory allocated by a setup with the same pattern", n, kl, ku, reorder, trans);
         PetscCall(SpikeGetEnqueue((PetscObject)pc, &again));
         Check(again.shape == e.shape && again.values != e.values, "the states after a refill", n, kl, ku, reorder,
@@ -165,7 +165,7 @@ static PetscErrorCode Test(PetscInt n, PetscInt kl, PetscInt ku, PetscInt partit
       PetscCallCUDA(cudaMemset(dy, 0xff, n * sizeof(PetscScalar)));
       PetscCallCUDA(cudaGraphLaunch(exec, stream));
       PetscCallCUDA(cudaStreamSynchronize(stream));
-      PetscCall(Same(y, dy, n, &same));
+      PetscCall(SameBits(y, dy, n, &same));
       Check(same, "the graph's result differs from PCApply()'s", n, kl, ku, reorder, trans);
     }
     PetscCallCUDA(cudaGraphExecDestroy(exec));

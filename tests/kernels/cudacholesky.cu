@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cudacholesky.cu: tests of Cholesky of the CUDA backend against its LU, on random definite bands; prints TAP */
-static char help[] = "Factors, tips and reach of SpikeKernels_CUDA by Cholesky against those by LU.\n\
+static char help[] = "Factors, tips and reach of SpikeBandKernels_CUDA by Cholesky against those by LU.\n\
   -most <300> : largest half-bandwidth tested\n\
   -only <K> : one half-bandwidth\n\n";
 
@@ -8,14 +8,14 @@ static char help[] = "Factors, tips and reach of SpikeKernels_CUDA by Cholesky a
 #include "devicearrays.cuh"
 #include "random.h"
 
-extern "C" const SpikeKernels SpikeKernels_CUDA;
+extern "C" const SpikeBandKernels SpikeBandKernels_CUDA;
 
 enum {
-  FACTORS,
-  TIPS,
-  WINDOWS,
-  PIVOTS,
-  REPEAT,
+  TEST_FACTORS,
+  TEST_TIPS,
+  TEST_WINDOWS,
+  TEST_PIVOTS,
+  TEST_REPEAT,
   NTOPICS
 };
 static const char *const topics[NTOPICS] = {"factors", "tips", "reach of the spikes", "pivots that are not positive",
@@ -86,7 +86,7 @@ static void Send(Matrix &A)
     CheckCUDA(cudaMemcpy((void *)A.csr.aa, aa.data(), aa.size() * sizeof(PetscScalar), cudaMemcpyHostToDevice));
 }
 
-static void Values(Matrix &A)
+static void ValuesOf(Matrix &A)
 {
   A.a.resize((size_t)A.n * (A.K + 1));
   for (PetscInt i = 0; i < A.n; i++)
@@ -119,7 +119,7 @@ struct Band {
     s.coupled   = (PetscBool)coupled;
     s.cholesky  = (PetscBool)cholesky;
     s.maxrhs    = 1;
-    s.k         = &SpikeKernels_CUDA;
+    s.k         = &SpikeBandKernels_CUDA;
     falloff.resize(2 * (s.np + 1));
     Call((*s.k->create)(&s));
   }
@@ -172,16 +172,16 @@ static void Compare(const Matrix &A, const Band &lu, const Band &c)
   const int    T    = ((const SpikeCUDA *)c.s.data)->t.T;
   const size_t size = (size_t)A.K * A.K;
 
-  Result(PIVOTS, A, "a bad pivot", (double)(PetscMax(lu.piv.badrow, c.piv.badrow) + 1), 0);
-  Result(FACTORS, A, "the difference", Difference(c.factors(), lu.factors()),
+  Result(TEST_PIVOTS, A, "a bad pivot", (double)(PetscMax(lu.piv.badrow, c.piv.badrow) + 1), 0);
+  Result(TEST_FACTORS, A, "the difference", Difference(c.factors(), lu.factors()),
          c.s.precision == PETSC_SPIKE_PRECISION_DOUBLE ? 1e-13 : 1e-5);
   if (!c.s.coupled) return;
   for (PetscInt q = 1; q < c.s.np; q++) {
-    Result(TIPS, A, "W",
+    Result(TEST_TIPS, A, "W",
            Difference(Download<PetscScalar>(c.s.dWt + q * size, size),
                       Download<PetscScalar>(lu.s.dWt + q * size, size)),
            1e-13);
-    Result(TIPS, A, "V",
+    Result(TEST_TIPS, A, "V",
            Difference(Download<PetscScalar>(c.s.dVb + q * size, size),
                       Download<PetscScalar>(lu.s.dVb + q * size, size)),
            1e-13);
@@ -190,8 +190,8 @@ static void Compare(const Matrix &A, const Band &lu, const Band &c)
     */
     const auto rows = [T](PetscReal rate) { return 4 * T + (rate < 0 ? log(100.0) / -(double)rate : 0.0); };
 
-    Result(WINDOWS, A, "of W", (double)PetscAbsInt(c.s.wtop[q] - lu.s.wtop[q]), rows(lu.falloff[q]));
-    Result(WINDOWS, A, "of V", (double)PetscAbsInt(c.s.wbot[q - 1] - lu.s.wbot[q - 1]),
+    Result(TEST_WINDOWS, A, "of W", (double)PetscAbsInt(c.s.wtop[q] - lu.s.wtop[q]), rows(lu.falloff[q]));
+    Result(TEST_WINDOWS, A, "of V", (double)PetscAbsInt(c.s.wbot[q - 1] - lu.s.wbot[q - 1]),
            rows(lu.falloff[c.s.np + 1 + q]));
   }
 }
@@ -209,7 +209,7 @@ static void TestShape(PetscInt K, const std::vector<PetscInt> &sizes, bool coupl
   for (PetscInt p = 0; p < np; p++) A.start.push_back(A.start[p] + sizes[p]);
   A.n = A.start[np];
   for (PetscInt q = 0; q <= np; q++) active[q] = (PetscBool)(coupled && q && q < np);
-  Values(A);
+  ValuesOf(A);
   {
     Band       lu(A, false, coupled, active, precision), c(A, true, coupled, active, precision);
     SpikeCUDA *h = (SpikeCUDA *)c.s.data;
@@ -220,21 +220,22 @@ static void TestShape(PetscInt K, const std::vector<PetscInt> &sizes, bool coupl
     first = c.factors();
     tips  = c.tips();
     c.setup(A);
-    Result(REPEAT, A, "factors", first.size() && memcmp(first.data(), c.factors().data(), 8 * first.size()) ? 1 : 0, 0);
-    Result(REPEAT, A, "tips, their fall and reach", tips == c.tips() ? 0 : 1, 0);
+    Result(TEST_REPEAT, A, "factors",
+           first.size() && memcmp(first.data(), c.factors().data(), 8 * first.size()) ? 1 : 0, 0);
+    Result(TEST_REPEAT, A, "tips, their fall and reach", tips == c.tips() ? 0 : 1, 0);
     /* corners that neglect a little: W changes by no more */
     if (coupled) {
       c.s.corner = (PetscReal)1e-6;
       c.setup(A);
       for (PetscInt q = 1; q < np; q++)
-        Result(TIPS, A, "W of a short corner",
+        Result(TEST_TIPS, A, "W of a short corner",
                Difference(Download<PetscScalar>(c.s.dWt + q * K * K, K * K),
                           Download<PetscScalar>(lu.s.dWt + q * K * K, K * K)),
                1e-5);
       c.s.corner = 0.0;
     }
     /* other values, by the map, then without one */
-    Values(A);
+    ValuesOf(A);
     lu.setup(A);
     c.setup(A);
     Compare(A, lu, c);
@@ -254,11 +255,11 @@ static void TestShape(PetscInt K, const std::vector<PetscInt> &sizes, bool coupl
       if (what == 0) Isolate(A, row2, values[what] - 1.0); /* the first of two */
       Send(A);
       c.setup(A);
-      Result(PIVOTS, A, "the row", (double)PetscAbsInt(c.piv.badrow - (what ? row : row2)), 0);
+      Result(TEST_PIVOTS, A, "the row", (double)PetscAbsInt(c.piv.badrow - (what ? row : row2)), 0);
       if (what < 3) /* LU's kernels leave its inverse, in the precision of the factors */
-        Result(PIVOTS, A, "the pivot", fabs(c.piv.badvalue - values[what] + (what ? 0.0 : 1.0)),
+        Result(TEST_PIVOTS, A, "the pivot", fabs(c.piv.badvalue - values[what] + (what ? 0.0 : 1.0)),
                precision == PETSC_SPIKE_PRECISION_DOUBLE ? 1e-14 : 1e-6);
-      Values(A);
+      ValuesOf(A);
     }
     lu.setup(A);
     c.setup(A);

@@ -3,7 +3,7 @@
   cudafull.cu: tests of the CUDA backend's full SPIKE (spikes, merge, mergedtips, mergedrhs of src/kernels/band/band.h)
   against the host's, through the tables alone; prints TAP
 */
-static char help[] = "Full SPIKE of SpikeKernels_CUDA against that of SpikeKernels_Host.\n\
+static char help[] = "Full SPIKE of SpikeBandKernels_CUDA against that of SpikeBandKernels_Host.\n\
   -small       few and small shapes only, for memory checkers\n\
   -most <200>  largest half-bandwidth tested\n\n";
 
@@ -17,17 +17,17 @@ static char help[] = "Full SPIKE of SpikeKernels_CUDA against that of SpikeKerne
 typedef std::vector<PetscScalar> Column;
 
 enum {
-  TIPS,
-  FALLOFF,
-  MERGED,
-  PIVOTS,
-  UP,
-  UP_T,
-  DOWN,
-  DOWN_T,
-  WHOLE,
-  WHOLE_T,
-  REPEAT,
+  TEST_TIPS,
+  TEST_FALLOFF,
+  TEST_MERGED,
+  TEST_PIVOTS,
+  TEST_UP,
+  TEST_UP_T,
+  TEST_DOWN,
+  TEST_DOWN_T,
+  TEST_WHOLE,
+  TEST_WHOLE_T,
+  TEST_REPEAT,
   NTOPICS
 };
 static const char *const topics[NTOPICS] = {"spikes: all tips",
@@ -86,7 +86,7 @@ static double Difference(const PetscScalar *x, const PetscScalar *y, size_t n)
   return worst;
 }
 
-static double Most(const PetscScalar *x, size_t n)
+static double MaxOf(const PetscScalar *x, size_t n)
 {
   double most = DBL_MIN;
 
@@ -135,7 +135,7 @@ static PetscErrorCode New(SpikeBand *s, const std::vector<X> &from, X **to)
   ---- the two backends with the same matrix
   -------------------------------------------------------------------------------
 */
-static PetscErrorCode Create(Case &c, const SpikeKernels *k, SpikeBand *s)
+static PetscErrorCode CreateCase(Case &c, const SpikeBandKernels *k, SpikeBand *s)
 {
   PetscFunctionBegin;
   *s           = SpikeBand();
@@ -159,7 +159,7 @@ static PetscErrorCode Create(Case &c, const SpikeKernels *k, SpikeBand *s)
 }
 
 /* fill and factor; what couples to other ranks, which this matrix has not, is put in */
-static PetscErrorCode Factor(Case &c, SpikeBand *s)
+static PetscErrorCode RunFactor(Case &c, SpikeBand *s)
 {
   const PetscInt        n = c.n, kl = c.kl, ku = c.ku;
   std::vector<PetscInt> ai(1, 0), aj;
@@ -253,10 +253,10 @@ struct Tips {
 static bool Makes(const Case &c, PetscInt q, int tip, bool merged)
 {
   /* an end that no interface meets is not asked for; of the rank as one segment the ends are the outer interfaces */
-  const PetscInt behind = merged ? c.np : PetscMin(q + 1, c.np), before = merged ? 0 : PetscMax(q - 1, 0);
+  const PetscInt after = merged ? c.np : PetscMin(q + 1, c.np), before = merged ? 0 : PetscMax(q - 1, 0);
 
   if (!c.active[q] || (merged && q != 0 && q != c.np)) return false;
-  if (tip < 2) return q < c.np && (tip == 0 || c.active[behind]);
+  if (tip < 2) return q < c.np && (tip == 0 || c.active[after]);
   return q > 0 && (tip == 3 || c.active[before]);
 }
 
@@ -302,7 +302,7 @@ static void CheckTips(const Case &c, int topic, bool merged, const Tips &got, co
 
       for (int k = side; k < side + 2; k++)
         if (Makes(c, q, k, merged))
-          scale = PetscMax(scale, Most(ref.of[k].data() + (size_t)q * ref.size[k], ref.size[k]));
+          scale = PetscMax(scale, MaxOf(ref.of[k].data() + (size_t)q * ref.size[k], ref.size[k]));
       for (int k = side; k < side + 2; k++)
         if (Makes(c, q, k, merged))
           Check(c, topic,
@@ -321,7 +321,7 @@ static void CheckSame(const Case &c, bool merged, const Tips &x, const Tips &y)
       if (Makes(c, q, k, merged) && x.size[k])
         bad += memcmp((const void *)(x.of[k].data() + (size_t)q * x.size[k]),
                       (const void *)(y.of[k].data() + (size_t)q * y.size[k]), x.size[k] * sizeof(PetscScalar)) != 0;
-  Check(c, REPEAT, bad);
+  Check(c, TEST_REPEAT, bad);
 }
 
 /* factors, spikes, merged interfaces; the tips after spikes() and after merge() */
@@ -332,7 +332,7 @@ static PetscErrorCode SetUp(Case &c, SpikeBand *s, bool again, Tips *spikes, Tip
   int                    bad   = 0;
 
   PetscFunctionBegin;
-  PetscCall(Factor(c, s));
+  PetscCall(RunFactor(c, s));
   if (again) PetscCall(SpoilTips(c, s));
   PetscCall((*s->k->begin)(s));
   PetscCall((*s->k->spikes)(s, falloff.data()));
@@ -343,7 +343,7 @@ static PetscErrorCode SetUp(Case &c, SpikeBand *s, bool again, Tips *spikes, Tip
   if (s->k->finish) PetscCall((*s->k->finish)(s));
   PetscCall((*s->k->end)(s));
   PetscCall(GetTips(c, s, merged));
-  Check(c, PIVOTS, pivot.badrow == -1 && pivot.nboost == 0 ? 0 : 2);
+  Check(c, TEST_PIVOTS, pivot.badrow == -1 && pivot.nboost == 0 ? 0 : 2);
   for (PetscInt q = 0; q <= c.np; q++) {
     const PetscReal W = falloff[(size_t)q], V = falloff[(size_t)(c.np + 1 + q)];
 
@@ -351,7 +351,7 @@ static PetscErrorCode SetUp(Case &c, SpikeBand *s, bool again, Tips *spikes, Tip
     bad += (!c.active[q] || !c.kl || q == c.np) && W != PETSC_MIN_REAL;
     bad += (!c.active[q] || !c.ku || q == 0) && V != PETSC_MIN_REAL;
   }
-  Check(c, FALLOFF, bad);
+  Check(c, TEST_FALLOFF, bad);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -387,7 +387,7 @@ static double TipsError(const Case &c, bool trans, const Column &got, const Colu
       const size_t       from = above ? kl : 0, count = above ? h - kl : kl;
       const PetscScalar *x = got.data() + r * len + (size_t)q * h + from,
                         *y = ref.data() + r * len + (size_t)q * h + from;
-      const double e       = c.active[q] ? Difference(x, y, count) / (c.eps * PetscMax(1.0, Most(y, count))) : 0.0;
+      const double e       = c.active[q] ? Difference(x, y, count) / (c.eps * PetscMax(1.0, MaxOf(y, count))) : 0.0;
 
       if (!(e <= worst)) worst = e;
     }
@@ -395,8 +395,8 @@ static double TipsError(const Case &c, bool trans, const Column &got, const Colu
 }
 
 /* Tips, then what comes up; the unknowns beside the rank, then what comes down and is subtracted from b */
-static PetscErrorCode Merged(Case &c, SpikeBand *s, PetscBool trans, const Column &tips, const Column &outer,
-                             const Column &b, size_t ldb, Column *up, Column *work)
+static PetscErrorCode RunMerged(Case &c, SpikeBand *s, PetscBool trans, const Column &tips, const Column &outer,
+                                const Column &b, size_t ldb, Column *up, Column *work)
 {
   const size_t h = (size_t)(c.kl + c.ku), kl = (size_t)c.kl, len = (size_t)(c.np + 1) * h;
   PetscScalar *db;
@@ -470,17 +470,17 @@ static PetscErrorCode TestApply(Case &c, PetscBool trans, PetscInt nrhs)
   for (auto &v : outer) v = Random();
   for (auto &v : b) v = Random();
   for (int k = 0; k < 3; k++) { /* the host, the device, the device again */
-    PetscCall(Merged(c, k ? &c.dev : &c.host, trans, tips, outer, b, ldb, &up[k], &work[k]));
+    PetscCall(RunMerged(c, k ? &c.dev : &c.host, trans, tips, outer, b, ldb, &up[k], &work[k]));
     PetscCall(Solve(c, k ? &c.dev : &c.host, trans, b, ldb, &x[k]));
   }
-  Check(c, trans ? UP_T : UP, TipsError(c, trans, up[1], up[0]));
+  Check(c, trans ? TEST_UP_T : TEST_UP, TipsError(c, trans, up[1], up[0]));
   for (size_t r = 0; r < (size_t)nrhs; r++) {
     const PetscScalar *w = work[0].data() + r * n, *y = x[0].data() + r * n;
 
-    Check(c, trans ? DOWN_T : DOWN, Difference(work[1].data() + r * n, w, n) / (c.eps * Most(w, n)));
-    Check(c, trans ? WHOLE_T : WHOLE, Difference(x[1].data() + r * n, y, n) / (c.eps * Most(y, n)));
+    Check(c, trans ? TEST_DOWN_T : TEST_DOWN, Difference(work[1].data() + r * n, w, n) / (c.eps * MaxOf(w, n)));
+    Check(c, trans ? TEST_WHOLE_T : TEST_WHOLE, Difference(x[1].data() + r * n, y, n) / (c.eps * MaxOf(y, n)));
   }
-  Check(c, REPEAT, same(up[1], up[2]) && same(work[1], work[2]) && same(x[1], x[2]) ? 0 : 2);
+  Check(c, TEST_REPEAT, same(up[1], up[2]) && same(work[1], work[2]) && same(x[1], x[2]) ? 0 : 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -488,7 +488,7 @@ static PetscErrorCode TestApply(Case &c, PetscBool trans, PetscInt nrhs)
   ---- cases
   ---------------------------------------------------------------------------------------------------------------
 */
-/* np partitions of at least max(kl, ku) and about len rows; outer: bit 0 a neighbour before, bit 1 one behind */
+/* np partitions of at least max(kl, ku) and about len rows; outer: bit 0 a neighbour before, bit 1 one after */
 static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt len, int outer, bool single, bool slow,
                                PetscInt nsystems)
 {
@@ -522,11 +522,11 @@ static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt l
   c.eps = (c.precision == PETSC_SPIKE_PRECISION_DOUBLE ? 2.2e-16 : 1.2e-7) * (16 + 2 * (double)(kl + ku)) *
           (slow ? 64 : 16);
   CaseMatrix(c);
-  PetscCall(Create(c, &SpikeKernels_Host, &c.host));
-  PetscCall(Create(c, &SpikeKernels_CUDA, &c.dev));
+  PetscCall(CreateCase(c, &SpikeBandKernels_Host, &c.host));
+  PetscCall(CreateCase(c, &SpikeBandKernels_CUDA, &c.dev));
   for (int k = 0; k < 3; k++) PetscCall(SetUp(c, k ? &c.dev : &c.host, k == 2, &spikes[k], &merged[k]));
-  CheckTips(c, TIPS, false, spikes[1], spikes[0]);
-  CheckTips(c, MERGED, true, merged[1], merged[0]);
+  CheckTips(c, TEST_TIPS, false, spikes[1], spikes[0]);
+  CheckTips(c, TEST_MERGED, true, merged[1], merged[0]);
   CheckSame(c, false, spikes[1], spikes[2]);
   CheckSame(c, true, merged[1], merged[2]);
   for (PetscInt nrhs : {1, 7, 2}) {
@@ -543,7 +543,7 @@ static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt l
 }
 
 /*
-  Wt Vb has a 1 on its diagonal at interface `bad`, or with boosts at it and all behind it, and the far tips are zero:
+  Wt Vb has a 1 on its diagonal at interface `bad`, or with boosts at it and all after it, and the far tips are zero:
   what is reported, and how many are boosted, as on the host. Which interface is reported is compared where none before
   it sees what a singular one has left.
 */
@@ -566,8 +566,8 @@ static PetscErrorCode TestPivots(bool single)
   for (PetscInt q = 1; q < np; q++) c.active[q] = PETSC_TRUE;
   c.eps = 1;
   CaseMatrix(c);
-  PetscCall(Create(c, &SpikeKernels_Host, &c.host));
-  PetscCall(Create(c, &SpikeKernels_CUDA, &c.dev));
+  PetscCall(CreateCase(c, &SpikeBandKernels_Host, &c.host));
+  PetscCall(CreateCase(c, &SpikeBandKernels_CUDA, &c.dev));
   for (int k = 0; k < 2; k++) PetscCall(SetUp(c, k ? &c.dev : &c.host, false, &t, &t));
   for (PetscInt bad = 1; bad <= np; bad++)
     for (int boost = 0; boost < 2; boost++) {
@@ -597,8 +597,8 @@ static PetscErrorCode TestPivots(bool single)
         if (s->k->finish) PetscCall((*s->k->finish)(s));
         PetscCall((*s->k->end)(s));
       }
-      Check(c, PIVOTS, pivot[1].nboost == pivot[0].nboost || !boost ? 0 : 2);
-      Check(c, PIVOTS, pivot[1].badrow == pivot[0].badrow ? 0 : 2);
+      Check(c, TEST_PIVOTS, pivot[1].nboost == pivot[0].nboost || !boost ? 0 : 2);
+      Check(c, TEST_PIVOTS, pivot[1].badrow == pivot[0].badrow ? 0 : 2);
     }
   PetscCall((*c.host.k->destroy)(&c.host));
   PetscCall((*c.dev.k->destroy)(&c.dev));

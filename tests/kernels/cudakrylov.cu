@@ -30,7 +30,7 @@ static PetscErrorCode ThereAgain(const void *from, size_t bytes, void *there)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode There(const void *from, size_t bytes, void **there)
+static PetscErrorCode PutThere(const void *from, size_t bytes, void **there)
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMalloc(there, bytes));
@@ -38,7 +38,7 @@ static PetscErrorCode There(const void *from, size_t bytes, void **there)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Here(const void *there, size_t bytes, void *to)
+static PetscErrorCode GetHere(const void *there, size_t bytes, void *to)
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemcpy(to, there, bytes, cudaMemcpyDeviceToHost));
@@ -113,7 +113,7 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
       for (PetscInt i = 0; i < size; i++) {
         const bool inside = i >= GUARD + offset && i < GUARD + offset + n;
 
-        a[k][i] = inside && ((info->read >> k) & 1) ? Number(k, i) : PetscScalar(nan);
+        a[k][i] = inside && ((info->read >> k) & 1) ? NumberAt(k, i) : PetscScalar(nan);
       }
       PetscCallCUDA(cudaMemcpy(d[k], a[k], size * sizeof(PetscScalar), cudaMemcpyHostToDevice));
       v[k] = d[k] + GUARD + offset;
@@ -123,10 +123,10 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
 
       PetscCall(PetscMemzero(s, sizeof(*s)));
       s->f.alpha = PetscScalar(0.7);
-      s->f.beta  = Number(20, 1);
-      s->f.omega = Number(20, 2);
+      s->f.beta  = NumberAt(20, 1);
+      s->f.omega = NumberAt(20, 2);
       s->f.scale = PetscScalar(0.6);
-      s->f.lag   = Number(20, 3);
+      s->f.lag   = NumberAt(20, 3);
     }
     PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
     PetscCall((*cuda->k->step)(cuda, step, n, v));
@@ -215,7 +215,7 @@ static PetscErrorCode TestPosts(SpikeKrylov *cuda, PetscInt n)
   }
   PetscCallCUDA(cudaMemcpy(a, v[4], n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
   for (PetscInt i = 0; i < n; i++) sum += a[i];
-  Check(PetscAbsScalar(sum - PetscScalar(4.0 * n)) <= 1e-6 * n, "bcgs_x", n, "steps behind a reason did something");
+  Check(PetscAbsScalar(sum - PetscScalar(4.0 * n)) <= 1e-6 * n, "bcgs_x", n, "steps after a reason did something");
   PetscCall(PetscFree(a));
   PetscCallCUDA(cudaFree(d));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -314,7 +314,7 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
     }
     ai[i + 1] = nz;
   }
-  for (PetscInt i = 0; i < 5 * n; i++) v[i] = Number(30, i);
+  for (PetscInt i = 0; i < 5 * n; i++) v[i] = NumberAt(30, i);
   PetscCallCUDA(cudaMalloc((void **)&dai, (n + 1) * sizeof(PetscInt)));
   PetscCallCUDA(cudaMalloc((void **)&daj, (nz + 1) * sizeof(PetscInt)));
   PetscCallCUDA(cudaMalloc((void **)&daa, (nz + 1) * sizeof(PetscScalar)));
@@ -332,7 +332,7 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
   PetscCall(PetscMemzero(cuda->scalars, sizeof(*cuda->scalars)));
   PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
   for (PetscInt fill = 0; fill < (n > MANY ? 1 : 2); fill++) { /* the second with new values */
-    for (PetscInt k = 0; k < nz; k++) aa[k] = Number(31 + fill, k);
+    for (PetscInt k = 0; k < nz; k++) aa[k] = NumberAt(31 + fill, k);
     PetscCallCUDA(cudaMemcpy(daa, aa, nz * sizeof(PetscScalar), cudaMemcpyHostToDevice));
     if (fill) PetscCall((*cuda->k->refill)(cuda, &csr, copy));
     else PetscCall((*cuda->k->copy)(cuda, &csr, form, &copy));
@@ -383,7 +383,7 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
         for (PetscInt m = 0; m < info->ndots; m++)
           Check(PetscAbsScalar(sums[m] - cuda->local[m]) <=
                   (p ? 1e-7 + 64 * PETSC_MACHINE_EPSILON : 64 * PETSC_MACHINE_EPSILON) * width * width * (1.0 + n),
-                info->name, n, "a sum behind a product differs");
+                info->name, n, "a sum after a product differs");
       }
       PetscCallCUDA(cudaMemcpy(got, dy, n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
       for (PetscInt i = 0; i < n; i++)
@@ -407,7 +407,7 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
 }
 
 /* The steps of an iteration, one launch each: what iterate() does in one */
-static PetscErrorCode Steps(SpikeKrylov *s, const void *copy, const SpikeKrylovIterations *a, bool started)
+static PetscErrorCode RunSteps(SpikeKrylov *s, const void *copy, const SpikeKrylovIterations *a, bool started)
 {
   PetscScalar *const *v = a->v, *x = v[0], *r = v[1], *d = const_cast<PetscScalar *>(a->diagonal);
   const PetscInt      n = a->n;
@@ -444,7 +444,7 @@ static PetscErrorCode Steps(SpikeKrylov *s, const void *copy, const SpikeKrylovI
 }
 
 /* The scalars and the first step of a solve in the vectors of a */
-static PetscErrorCode Start(SpikeKrylov *cuda, const SpikeKrylovIterations *a)
+static PetscErrorCode StartSteps(SpikeKrylov *cuda, const SpikeKrylovIterations *a)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(cuda->scalars, sizeof(*cuda->scalars)));
@@ -495,7 +495,7 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
       if (j < 0 || j >= n) continue;
       aj[nz] = j;
       /* symmetric */
-      aa[nz++] = j == i ? PetscScalar(1.0) : PetscScalar(0.3 / width) * Number(PetscMin(i, j), PetscMax(i, j));
+      aa[nz++] = j == i ? PetscScalar(1.0) : PetscScalar(0.3 / width) * NumberAt(PetscMin(i, j), PetscMax(i, j));
     }
     ai[i + 1] = nz;
   }
@@ -518,8 +518,8 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
       const PetscInt at = i % size - GUARD - offset, v = i / size;
 
       h[way][i] = at < 0 || at >= n ? PetscScalar(nan)
-                                    : (v == 7 ? PetscScalar(0.5) + PetscScalar(0.1) * PetscRealPart(Number(3, at))
-                                              : (v == 1 ? Number(v, at) : PetscScalar(v ? nan : 0.0)));
+                                    : (v == 7 ? PetscScalar(0.5) + PetscScalar(0.1) * PetscRealPart(NumberAt(3, at))
+                                              : (v == 1 ? NumberAt(v, at) : PetscScalar(v ? nan : 0.0)));
     }
     PetscCallCUDA(cudaMalloc((void **)&d[way], 8 * size * sizeof(PetscScalar)));
     PetscCallCUDA(cudaMemcpy(d[way], h[way], 8 * size * sizeof(PetscScalar), cudaMemcpyHostToDevice));
@@ -531,7 +531,7 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
     a.always    = PETSC_TRUE;
     a.diagonal  = diagonal ? d[way] + 7 * size + GUARD + offset : NULL;
     for (int k = 0; k < SPIKE_KRYLOV_MAXWORK; k++) a.v[k] = d[way] + k * size + GUARD + offset;
-    PetscCall(Start(cuda, &a));
+    PetscCall(StartSteps(cuda, &a));
     PetscCall((*cuda->k->wait)(cuda, &posts[way][0]));
     if (way) {
       SpikeKrylovIterations other = a;
@@ -546,7 +546,7 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
       if (!launched) break;
     }
     for (PetscInt k = 0; k < its && !posts[way][k].reason; k++) {
-      if (!way) PetscCall(Steps(cuda, copy, &a, k > 0));
+      if (!way) PetscCall(RunSteps(cuda, copy, &a, k > 0));
       PetscCall((*cuda->k->wait)(cuda, &posts[way][k + 1]));
     }
     PetscCallCUDA(cudaMemcpy(h[way], d[way], 8 * size * sizeof(PetscScalar), cudaMemcpyDeviceToHost));

@@ -9,10 +9,10 @@ static char help[] = "Basis steps of Krylov methods on the device against the ho
 #include "kernels/krylov/krylov.h"
 #include "narrowcase.h"
 
-#define GUARD   4
-#define MOST    17
-#define SINGLES 7 /* x y z r q p, and the y of a COMBINE after another step */
-#define VECTORS (4 * MOST + SINGLES)
+#define GUARD      4
+#define MAXBASIS   17
+#define SINGLES    7 /* x y z r q p, and the y of a COMBINE after another step */
+#define ALLVECTORS (4 * MAXBASIS + SINGLES)
 
 static PetscInt failures = 0, checks = 0;
 
@@ -23,7 +23,7 @@ static void Check(bool ok, const char where[], PetscInt n, PetscInt m, const cha
   if (++failures <= 20) printf("# %s, n %ld, m %ld: %s\n", where, (long)n, (long)m, what);
 }
 
-static PetscScalar Number(PetscInt seed, PetscInt i)
+static PetscScalar NumberAt(PetscInt seed, PetscInt i)
 {
   const PetscReal a = (PetscReal)((seed * 7919 + i % 9973 * 104729 + i / 9973 + 13) % 10007) / 5003.5 - 1.0,
                   b = (PetscReal)((seed * 6007 + i % 9973 * 92821 + 5) % 10009) / 5004.5 - 1.0;
@@ -41,7 +41,7 @@ static PetscScalar Number(PetscInt seed, PetscInt i)
 */
 typedef struct {
   PetscInt     n, offset, size, count;
-  PetscScalar *host[VECTORS], *begin[VECTORS], *device[VECTORS], *got;
+  PetscScalar *host[ALLVECTORS], *begin[ALLVECTORS], *device[ALLVECTORS], *got;
 } Vectors;
 
 static PetscErrorCode MakeVectors(PetscInt n, PetscInt offset, PetscInt m, Vectors *v)
@@ -59,7 +59,7 @@ static PetscErrorCode MakeVectors(PetscInt n, PetscInt offset, PetscInt m, Vecto
     PetscCallCUDA(cudaMalloc((void **)&v->begin[k], v->size * sizeof(PetscScalar)));
     PetscCallCUDA(cudaMalloc((void **)&v->device[k], v->size * sizeof(PetscScalar)));
     for (PetscInt i = 0; i < v->size; i++)
-      v->host[k][i] = i >= v->offset && i < v->offset + n ? Number(k, i) : PetscScalar(nan);
+      v->host[k][i] = i >= v->offset && i < v->offset + n ? NumberAt(k, i) : PetscScalar(nan);
     PetscCallCUDA(cudaMemcpy(v->begin[k], v->host[k], v->size * sizeof(PetscScalar), cudaMemcpyHostToDevice));
   }
   PetscCall(PetscMalloc1(v->size, &v->got));
@@ -104,7 +104,7 @@ static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most
   b->A     = columns[0];
   b->B     = columns[1];
   b->c     = small;
-  b->a     = small + 2 * MOST;
+  b->a     = small + 2 * MAXBASIS;
   b->y     = single[1];
   if (c->step == SPIKE_KRYLOV_DOTS) b->z = c->z ? single[2] : NULL;
   else if (c->step == SPIKE_KRYLOV_COMBINE) {
@@ -121,7 +121,7 @@ static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most
     b->r = c->x ? single[3] : NULL;
     b->q = c->q ? single[4] : NULL;
     b->p = c->q ? single[5] : NULL;
-    b->g = small + 2 * MOST + 2;
+    b->g = small + 2 * MAXBASIS + 2;
     if (c->step == SPIKE_KRYLOV_UPDATE && c->x && !c->m && c->over) b->y = b->r;
     if (c->step == SPIKE_KRYLOV_SMOOTH) b->y = b->z = NULL;
   }
@@ -130,8 +130,8 @@ static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most
   combine->last  = most;
   combine->A     = columns[2];
   combine->B     = columns[3];
-  combine->c     = small + MOST;
-  combine->a     = small + 2 * MOST + 1;
+  combine->c     = small + MAXBASIS;
+  combine->a     = small + 2 * MAXBASIS + 1;
   combine->r     = single[3];
   combine->y     = c->m2 > 0 && c->over ? columns[3][combine->first] : single[6];
 }
@@ -147,15 +147,15 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
   const bool               has        = c->step == SPIKE_KRYLOV_DOTS || c->step == SPIKE_KRYLOV_SMOOTH ||
                    (c->step == SPIKE_KRYLOV_UPDATE && c->x);
   const PetscReal  grows = (PetscReal)((c->m + 2) * (c->m + 2)) * (PetscMax(c->m2, 0) + 2) * (PetscMax(c->m2, 0) + 2);
-  PetscScalar    **columns[4], *pointers[4 * MOST], sums[MOST + 4], first[MOST + 4], theirs[MOST + 4];
+  PetscScalar    **columns[4], *pointers[4 * MAXBASIS], sums[MAXBASIS + 4], first[MAXBASIS + 4], theirs[MAXBASIS + 4];
   SpikeKrylovBasis b, combine;
 
   PetscFunctionBegin;
-  for (int k = 0; k < 4; k++) columns[k] = pointers + k * MOST;
+  for (int k = 0; k < 4; k++) columns[k] = pointers + k * MAXBASIS;
   for (int m = 0; m < 2; m++) {
     PetscScalar *small = (m ? cuda : host)->hostsmall;
 
-    for (PetscInt i = 0; i < 2 * MOST + 3; i++) small[i] = Number(90, i);
+    for (PetscInt i = 0; i < 2 * MAXBASIS + 3; i++) small[i] = NumberAt(90, i);
   }
   PetscCall((*cuda->k->basispush)(cuda));
   for (int run = 0; run < 2; run++) {
@@ -182,12 +182,12 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
       if (i < begin || i >= end) guards = guards && PetscIsNanScalar(v->got[i]);
       else {
         values = values && PetscAbsScalar(v->got[i] - v->host[k][i]) <= 8 * PETSC_MACHINE_EPSILON * grows;
-        same   = same && v->host[k][i] == Number(k, i);
+        same   = same && v->host[k][i] == NumberAt(k, i);
       }
     }
     Check(guards, name, n, c->m, "a guard was overwritten");
     Check(values, name, n, c->m, "a vector differs");
-    for (PetscInt i = begin; !same && i < end; i++) v->host[k][i] = Number(k, i);
+    for (PetscInt i = begin; !same && i < end; i++) v->host[k][i] = NumberAt(k, i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -241,7 +241,7 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
   const PetscInt     small = SpikeIDRSize(s);
   SpikeKrylovScalars scalars;
   SpikeKrylovPost    post;
-  PetscScalar       *p, *g, *dp, *dg, *P[MOST], *got, *ours, sums[MOST + 3];
+  PetscScalar       *p, *g, *dp, *dg, *P[MAXBASIS], *got, *ours, sums[MAXBASIS + 3];
   SpikeIDR           d;
   bool               same;
 
@@ -253,9 +253,9 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
   for (PetscInt k = 0; k < s; k++) {
     P[k] = dp + k * n;
     for (PetscInt i = 0; i < n; i++) p[k * n + i] = SpikeIDRShadow(i, k, 0);
-    for (PetscInt i = 0; i < n; i++) g[k * n + i] = p[k * n + i] + (PetscReal)0.1 * Number(k, i);
+    for (PetscInt i = 0; i < n; i++) g[k * n + i] = p[k * n + i] + (PetscReal)0.1 * NumberAt(k, i);
   }
-  for (PetscInt i = 0; i < n; i++) g[s * n + i] = Number(99, i);
+  for (PetscInt i = 0; i < n; i++) g[s * n + i] = NumberAt(99, i);
   PetscCallCUDA(cudaMemcpy(dp, p, s * n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
   PetscCallCUDA(cudaMemcpy(dg, g, (s + 1) * n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
   PetscCall(PetscMemzero(ondevice->scalars, sizeof(scalars)));
@@ -306,8 +306,9 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
     PetscCall((*ondevice->k->basisstep)(ondevice, SPIKE_KRYLOV_UPDATE, &move, NULL, NULL));
     PetscCallCUDA(cudaMemcpy(g + n, dg, n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
     same = true;
-    for (PetscInt i = 0; i < n; i++) same = same && g[n + i] == SpikeIDRShadow(i, 0, 0) + (PetscReal)0.1 * Number(0, i);
-    Check(same, "recurrences", n, s, "a step behind a reason did something");
+    for (PetscInt i = 0; i < n; i++)
+      same = same && g[n + i] == SpikeIDRShadow(i, 0, 0) + (PetscReal)0.1 * NumberAt(0, i);
+    Check(same, "recurrences", n, s, "a step after a reason did something");
   }
   PetscCall(PetscFree4(p, g, got, ours));
   PetscCallCUDA(cudaFree(dp));
@@ -324,32 +325,32 @@ static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n,
 {
   const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0};
   PetscInt                *ai, *aj, *dai, *daj, nz = 0;
-  PetscScalar             *aa, *low, *daa, *v, *dv, *y, *dy, *A[MOST], *dA[MOST], sums[MOST + 3], theirs[MOST + 3];
-  SpikeKrylovCSR           csr;
-  void                    *copy = NULL, *narrow[] = {NULL, NULL, NULL};
+  PetscScalar *aa, *low, *daa, *v, *dv, *y, *dy, *A[MAXBASIS], *dA[MAXBASIS], sums[MAXBASIS + 3], theirs[MAXBASIS + 3];
+  SpikeKrylovCSR csr;
+  void          *copy = NULL, *narrow[] = {NULL, NULL, NULL};
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc6(n + 1, &ai, n * width, &aj, n * width, &aa, n * width, &low, (MOST + 2) * n, &v, n, &y));
+  PetscCall(PetscMalloc6(n + 1, &ai, n * width, &aj, n * width, &aa, n * width, &low, (MAXBASIS + 2) * n, &v, n, &y));
   ai[0] = 0;
   for (PetscInt i = 0; i < n; i++) {
     const PetscInt length = PetscMin(n, i % 97 == 5 ? 0 : width - (i % 7 == 3 ? 1 : 0));
 
     for (PetscInt k = 0; k < length; k++) {
       aj[nz]   = (i + k * (k + 3)) % n;
-      aa[nz++] = Number(31, i + 7 * k);
+      aa[nz++] = NumberAt(31, i + 7 * k);
     }
     ai[i + 1] = nz;
   }
-  for (PetscInt i = 0; i < (MOST + 2) * n; i++) v[i] = Number(30, i);
+  for (PetscInt i = 0; i < (MAXBASIS + 2) * n; i++) v[i] = NumberAt(30, i);
   PetscCallCUDA(cudaMalloc((void **)&dai, (n + 1) * sizeof(PetscInt)));
   PetscCallCUDA(cudaMalloc((void **)&daj, (nz + 1) * sizeof(PetscInt)));
   PetscCallCUDA(cudaMalloc((void **)&daa, (nz + 1) * sizeof(PetscScalar)));
-  PetscCallCUDA(cudaMalloc((void **)&dv, (MOST + 2) * n * sizeof(PetscScalar)));
+  PetscCallCUDA(cudaMalloc((void **)&dv, (MAXBASIS + 2) * n * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMalloc((void **)&dy, n * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMemcpy(dai, ai, (n + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice));
   PetscCallCUDA(cudaMemcpy(daj, aj, nz * sizeof(PetscInt), cudaMemcpyHostToDevice));
   PetscCallCUDA(cudaMemcpy(daa, aa, nz * sizeof(PetscScalar), cudaMemcpyHostToDevice));
-  PetscCallCUDA(cudaMemcpy(dv, v, (MOST + 2) * n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMemcpy(dv, v, (MAXBASIS + 2) * n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
   csr.n  = n;
   csr.nz = nz;
   csr.ai = dai;
@@ -357,7 +358,7 @@ static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n,
   csr.aa = daa;
   PetscCall((*cuda->k->copy)(cuda, &csr, form, &copy));
   Check(copy != NULL, "product", n, m, "no copy");
-  for (PetscInt k = 0; k < MOST; k++) {
+  for (PetscInt k = 0; k < MAXBASIS; k++) {
     A[k]  = v + (k + 2) * n;
     dA[k] = dv + (k + 2) * n;
   }
@@ -393,7 +394,7 @@ static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n,
     PetscCall((*host->k->basissums)(host, m + (z ? 3 : 1), theirs));
     for (PetscInt k = 0; k < m + (z ? 3 : 1); k++)
       Check(PetscAbsScalar(sums[k] - theirs[k]) <= 64 * PETSC_MACHINE_EPSILON * width * width * (1.0 + n), "product", n,
-            m, "a sum behind a product differs");
+            m, "a sum after a product differs");
   }
   for (void *&low : narrow)
     if (low) PetscCall((*cuda->k->destroycopy)(cuda, &low));
@@ -450,7 +451,7 @@ int main(int argc, char **argv)
     PetscCall((*states[k]->k->create)(states[k]));
     PetscCall(PetscMemzero(states[k]->scalars, sizeof(*states[k]->scalars)));
     PetscCall((*states[k]->k->push)(states[k], PETSC_FALSE));
-    PetscCall((*states[k]->k->basiscreate)(states[k], MOST, SpikeIDRSize(MOST)));
+    PetscCall((*states[k]->k->basiscreate)(states[k], MAXBASIS, SpikeIDRSize(MAXBASIS)));
   }
 #define Line(what) printf("%s %d - cuda block %s\n", failures > before ? "not ok" : "ok", ++line, what)
   before = failures;
@@ -462,13 +463,13 @@ int main(int argc, char **argv)
   }
   Line("steps");
   before = failures;
-  for (PetscInt s = 1; s <= MOST; s++) PetscCall(TestSteps(&host, &cuda, 777, s % 2, s, true));
+  for (PetscInt s = 1; s <= MAXBASIS; s++) PetscCall(TestSteps(&host, &cuda, 777, s % 2, s, true));
   for (PetscInt s : {1, 2, 4, 8, 17})
     for (PetscInt n : {100001, 1000001})
       if (!small) PetscCall(TestSteps(&host, &cuda, n, 0, s, true));
   Line("steps on many rows");
   before = failures;
-  for (PetscInt s = 1; s <= MOST; s += small ? 4 : 1)
+  for (PetscInt s = 1; s <= MAXBASIS; s += small ? 4 : 1)
     for (PetscInt n : {1000, 30001}) PetscCall(TestRecurrences(&cuda, &ondevice, n, s));
   Line("recurrences and posts");
   before = failures;

@@ -82,7 +82,7 @@ static PetscErrorCode TestRecurrences(SpikeKrylovRhs *cuda, SpikeKrylovRhs *onde
       PetscCall(MakeBlocks(n, n, info->nvectors, &v));
       for (PetscInt c = 0; c < ROOM; c++) {
         memset((void *)&s->scalars[c], 0, sizeof(s->scalars[c]));
-        s->scalars[c].rho = s->scalars[c].f.alpha = s->scalars[c].f.omega = PetscAbsScalar(Number(25, c)) + 0.5;
+        s->scalars[c].rho = s->scalars[c].f.alpha = s->scalars[c].f.omega = PetscAbsScalar(NumberAt(25, c)) + 0.5;
         s->scalars[c].rpinverse                                           = 1.0;
         s->scalars[c].reason = c == WIDTH / 2 ? (int)KSP_CONVERGED_RTOL : 0;
       }
@@ -135,7 +135,7 @@ static PetscErrorCode TestSmall(SpikeKrylovRhs *cuda, SpikeKrylovRhs *ondevice, 
       memset((void *)&s->scalars[c], 0, sizeof(s->scalars[c]));
       s->scalars[c].reason = c == WIDTH / 2 ? (int)KSP_CONVERGED_RTOL : 0;
       for (PetscInt i = 0; i < s->nsmall && !side; i++)
-        cuda->hostsmall[c * s->nsmall + i] = Number(23 + c, i) + PetscScalar(3.0);
+        cuda->hostsmall[c * s->nsmall + i] = NumberAt(23 + c, i) + PetscScalar(3.0);
     }
     if (side) PetscCall(Put(s->small, got, count));
     else PetscCall(PetscArraycpy(got, s->hostsmall, count));

@@ -3,7 +3,7 @@
   cudasetup.cu: tests of fill and factor of the CUDA backend from raw CSR, against the host backend and definitions;
   prints TAP
 */
-static char help[] = "Tests of SpikeKernels_CUDA: memory, fill and factor.\n\
+static char help[] = "Tests of SpikeBandKernels_CUDA: memory, fill and factor.\n\
   -most <512> : largest half-bandwidth tested\n\
   -only <what> : pairs kl,ku of one test only\n\n";
 
@@ -13,7 +13,7 @@ static char help[] = "Tests of SpikeKernels_CUDA: memory, fill and factor.\n\
 #include <cfloat>
 #include <complex>
 
-extern "C" const SpikeKernels SpikeKernels_CUDA;
+extern "C" const SpikeBandKernels SpikeBandKernels_CUDA;
 
 /* References are computed in this type; entries of the test matrices are exact in single precision */
 #if defined(PETSC_USE_COMPLEX)
@@ -33,16 +33,16 @@ static Wide         ToWide(PetscScalar v)
 #define GUARD 64 /* elements before and after an array on the device */
 
 enum {
-  MEMORY,
-  FILL,
-  COUPLING,
-  REFILL,
-  COLUMNS,
-  STATS,
-  EXTENT,
-  REPEAT,
-  FACTOR,
-  PIVOT,
+  TEST_MEMORY,
+  TEST_FILL,
+  TEST_COUPLING,
+  TEST_REFILL,
+  TEST_COLUMNS,
+  TEST_STATS,
+  TEST_EXTENT,
+  TEST_REPEAT,
+  TEST_FACTOR,
+  TEST_PIVOT,
   NTOPICS
 };
 static const char *const topics[NTOPICS] = {"memory is what bytes() says",
@@ -204,7 +204,7 @@ struct Guarded {
   void destroy() { CheckCUDA(cudaFree(raw)); }
 };
 
-static void MakeBand(Problem &pr, const SpikeKernels *k, SpikeBand *s)
+static void MakeBand(Problem &pr, const SpikeBandKernels *k, SpikeBand *s)
 {
   PetscCallAbort(PETSC_COMM_SELF, PetscMemzero(s, sizeof(*s)));
   s->n         = pr.n;
@@ -277,7 +277,7 @@ static double BandError(const Problem &pr, const SpikeBand &s, const std::vector
   for (PetscInt p = 0; p < t.groups() * t.G; p++) {
     const PetscInt first = p < pr.np ? pr.start[p] : 0, rows = p < pr.np ? pr.start[p + 1] - first : 0;
 
-    for (PetscInt li = 0; li < (PetscInt)t.steps * t.T; li++) {
+    for (PetscInt li = 0; li < (PetscInt)t.tilerows * t.T; li++) {
       const int j = (int)(li / t.T), r = (int)(li % t.T);
 
       if (li >= rows) {
@@ -353,7 +353,7 @@ static double FactorError(const Problem &pr, const SpikeBand &s, const std::vect
       else inverse = PetscMax(inverse, 1.0L / abs);
     }
   }
-  for (int j = 0; j < t.steps; j++) {
+  for (int j = 0; j < t.tilerows; j++) {
     const PetscInt i0 = (PetscInt)j * T;
 
     for (int q = 1; q <= t.QL; q++)
@@ -367,7 +367,7 @@ static double FactorError(const Problem &pr, const SpikeBand &s, const std::vect
         for (int r = 0; r < T; r++)
           if (q < t.QU || c <= r)
             worse(ToWide(band[t.at(p, j, t.QL + q - 1, r, c)]) -
-                    (j + q < t.steps ? at(i0 + r, i0 + (PetscInt)q * T + c) : Wide(0.0L)),
+                    (j + q < t.tilerows ? at(i0 + r, i0 + (PetscInt)q * T + c) : Wide(0.0L)),
                   upper1);
     /* sum_k Linv_rk L_kc and sum_k Uinv_rk U_kc are those of the identity */
     for (int c = 0; c < T; c++)
@@ -402,13 +402,13 @@ static void CompareStats(const Problem &pr, const SpikeFillStats &a, const Spike
   /* sums of so many terms, in other orders */
   const double bound = 4 * (8 + sqrt((double)pr.n * (pr.kl + pr.ku + 1))) * PETSC_MACHINE_EPSILON;
 
-  Result(STATS, pr, "sum", Relative(a.sum, b.sum), bound);
-  Result(STATS, pr, "dropped", Relative(a.dropped, b.dropped), bound);
-  Result(STATS, pr, "maxdropped", Relative(a.maxdropped, b.maxdropped), 4 * PETSC_MACHINE_EPSILON);
-  Result(STATS, pr, "norm", Relative(a.norm, b.norm), bound);
-  Result(STATS, pr, "badrow", (double)PetscAbsInt(a.badrow - b.badrow), 0);
-  Result(STATS, pr, "overflowrow", (double)PetscAbsInt(a.overflowrow - b.overflowrow), 0);
-  Result(STATS, pr, "zerorow", (double)PetscAbsInt(a.zerorow - b.zerorow), 0);
+  Result(TEST_STATS, pr, "sum", Relative(a.sum, b.sum), bound);
+  Result(TEST_STATS, pr, "dropped", Relative(a.dropped, b.dropped), bound);
+  Result(TEST_STATS, pr, "maxdropped", Relative(a.maxdropped, b.maxdropped), 4 * PETSC_MACHINE_EPSILON);
+  Result(TEST_STATS, pr, "norm", Relative(a.norm, b.norm), bound);
+  Result(TEST_STATS, pr, "badrow", (double)PetscAbsInt(a.badrow - b.badrow), 0);
+  Result(TEST_STATS, pr, "overflowrow", (double)PetscAbsInt(a.overflowrow - b.overflowrow), 0);
+  Result(TEST_STATS, pr, "zerorow", (double)PetscAbsInt(a.zerorow - b.zerorow), 0);
 }
 
 /* Fills s again, from arrays of NaN, and compares all that it leaves with definition and host */
@@ -458,12 +458,12 @@ static void TestOtherValues(const Problem &pr, SpikeBand *host, SpikeBand *s, Sp
     for (size_t i = 0; i < other.aa[part].size(); i++) other.aa[part][i] *= (PetscReal)0.75;
     parts[part].aa = Upload(other.aa[part]);
   }
-  Result(REFILL, pr, pr.full ? "has no map" : "has a map", map.state == (pr.full ? -1 : 1) ? 0 : 1, 0);
+  Result(TEST_REFILL, pr, pr.full ? "has no map" : "has a map", map.state == (pr.full ? -1 : 1) ? 0 : 1, 0);
   h->map.blocks = PetscMin(map.blocks, 3);
-  TestRefill(REFILL, other, host, s, parts, newrow);
-  Result(REFILL, pr, "the same map", h->map.code == map.code && h->map.bytes == map.bytes ? 0 : 1, 0);
+  TestRefill(TEST_REFILL, other, host, s, parts, newrow);
+  Result(TEST_REFILL, pr, "the same map", h->map.code == map.code && h->map.bytes == map.bytes ? 0 : 1, 0);
   h->map.state = -1;
-  TestRefill(COLUMNS, other, host, s, parts, newrow);
+  TestRefill(TEST_COLUMNS, other, host, s, parts, newrow);
   h->map = map;
   for (int part = 0; part < 2; part++) {
     CheckCUDA(cudaFree((void *)parts[part].aa));
@@ -487,11 +487,11 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
   PetscScalar             *oldB, *oldC;
   const size_t             nB = (size_t)(pr.np + 1) * pr.ku * pr.ku, nC = (size_t)(pr.np + 1) * pr.kl * pr.kl;
 
-  MakeBand(pr, &SpikeKernels_Host, &host);
-  MakeBand(pr, &SpikeKernels_CUDA, &s);
+  MakeBand(pr, &SpikeBandKernels_Host, &host);
+  MakeBand(pr, &SpikeBandKernels_CUDA, &s);
   h = (SpikeCUDA *)s.data;
   PetscCallAbort(PETSC_COMM_SELF, (*s.k->bytes)(&s, &bytes, &extra));
-  Result(MEMORY, pr, "bytes",
+  Result(TEST_MEMORY, pr, "bytes",
          fabs(bytes -
               (PetscReal)h->elements * SpikePrecisionBytes(pr.precision) * (sizeof(PetscScalar) / sizeof(PetscReal))),
          0);
@@ -500,9 +500,9 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
     PetscInt longest = 0;
 
     for (PetscInt p = 0; p < pr.np; p++) longest = PetscMax(longest, pr.start[p + 1] - pr.start[p]);
-    Result(MEMORY, pr, "padding", (double)h->elements,
+    Result(TEST_MEMORY, pr, "padding", (double)h->elements,
            1.1 * pr.np * (longest + h->t.T) * (pr.kl + pr.ku + 1 + PetscAbsInt(pr.kl - pr.ku) % h->t.T + h->t.T) +
-             8.0 * pr.np * h->t.steps);
+             8.0 * pr.np * h->t.tilerows);
   }
   Pieces(pr, false, hostparts);
   Pieces(pr, true, parts);
@@ -522,7 +522,7 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
     PetscCallAbort(PETSC_COMM_SELF, (*s.k->finish)(&s));
     band = DownloadBand(s);
     if (!twice) {
-      if (values) Result(FILL, pr, "element", BandError(pr, s, band), 0);
+      if (values) Result(TEST_FILL, pr, "element", BandError(pr, s, band), 0);
       CompareStats(pr, st, hst);
       if (pr.coupled) {
         const std::vector<PetscScalar> B = Download<PetscScalar>(s.dB, nB), C = Download<PetscScalar>(s.dC, nC);
@@ -530,7 +530,7 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
 
         for (size_t i = 0; i < nB && values; i++) e = PetscMax(e, Difference(B[i], host.dB[i]));
         for (size_t i = 0; i < nC && values; i++) e = PetscMax(e, Difference(C[i], host.dC[i]));
-        Result(COUPLING, pr, "element", e, 0);
+        Result(TEST_COUPLING, pr, "element", e, 0);
       }
     }
     PetscCallAbort(PETSC_COMM_SELF, (*s.k->factor)(&s, &piv, NULL, NULL));
@@ -538,17 +538,18 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
     PetscCallAbort(PETSC_COMM_SELF, (*s.k->end)(&s));
     band = DownloadBand(s);
     if (twice)
-      Result(REPEAT, pr, "factors", (double)memcmp(band.data(), factors.data(), band.size() * sizeof(PetscScalar)), 0);
+      Result(TEST_REPEAT, pr, "factors", (double)memcmp(band.data(), factors.data(), band.size() * sizeof(PetscScalar)),
+             0);
     factors = band;
   }
   PetscCallAbort(PETSC_COMM_SELF, (*s.k->bytes)(&s, &bytes, &after));
-  Result(MEMORY, pr, "the map's", fabs((double)(after - extra - h->map.bytes)), 0);
+  Result(TEST_MEMORY, pr, "the map's", fabs((double)(after - extra - h->map.bytes)), 0);
   PetscCallAbort(PETSC_COMM_SELF, (*host.k->factor)(&host, &hpiv, NULL, NULL));
   if (hst.overflowrow >= 0) hpiv.badrow = piv.badrow = -1, values = false; /* nobody factors it then */
-  Result(PIVOT, pr, "badrow", (double)PetscAbsInt(piv.badrow - hpiv.badrow), 0);
-  Result(PIVOT, pr, "nboost", (double)PetscAbsInt(piv.nboost - hpiv.nboost), 0);
+  Result(TEST_PIVOT, pr, "badrow", (double)PetscAbsInt(piv.badrow - hpiv.badrow), 0);
+  Result(TEST_PIVOT, pr, "nboost", (double)PetscAbsInt(piv.nboost - hpiv.nboost), 0);
   if (hpiv.badrow >= 0)
-    Result(PIVOT, pr, "badvalue", Relative(piv.badvalue, hpiv.badvalue),
+    Result(TEST_PIVOT, pr, "badvalue", Relative(piv.badvalue, hpiv.badvalue),
            PetscMax(1e-3, 8 * SpikePrecisionEpsilon(pr.precision)));
   if (values && hpiv.badrow < 0) {
     /* arithmetic may be that of PetscScalar */
@@ -565,14 +566,14 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
       numbers of 16 bits are rounded when they are stored, which those that are brought up to date in the band itself
       are several times: no sums of roundings
     */
-    Result(FACTOR, pr, "element", e,
+    Result(TEST_FACTOR, pr, "element", e,
            (SpikePrecisionBytes(pr.precision) == 2 ? 4 * sqrt((double)PetscMax(PetscMax(h->t.QL, h->t.QU), 1))
                                                    : 8 * (8 + PetscMin(pr.kl, pr.ku))) *
              eps);
   }
   if (values && pr.n) TestOtherValues(pr, &host, &s, parts, newrow);
-  Result(EXTENT, pr, "band", gband.intact() ? 0 : 1, 0);
-  if (pr.coupled) Result(EXTENT, pr, "couplings", gB.intact() && gC.intact() ? 0 : 1, 0);
+  Result(TEST_EXTENT, pr, "band", gband.intact() ? 0 : 1, 0);
+  if (pr.coupled) Result(TEST_EXTENT, pr, "couplings", gB.intact() && gC.intact() ? 0 : 1, 0);
   s.band = oldband;
   s.dB   = oldB;
   s.dC   = oldC;

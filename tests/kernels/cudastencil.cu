@@ -9,7 +9,7 @@ static char help[] = "Products by stencils of the CUDA backend. -small: few size
 
 static int number = 0, failures = 0, bad = 0;
 
-static PetscScalar Number(PetscInt seed, PetscCount i)
+static PetscScalar NumberAt(PetscInt seed, PetscCount i)
 {
   unsigned long long v = (unsigned long long)(seed + 1) * 0x9e3779b97f4a7c15ull +
                          (unsigned long long)i * 0xd1342543de82ef95ull;
@@ -41,7 +41,7 @@ static void Check(PetscBool ok, const char what[], PetscInt at)
   if (bad++ < 5) printf("# %s, at %ld\n", what, (long)at);
 }
 
-static void End(const char what[])
+static void EndOf(const char what[])
 {
   printf("%sok %d - %s\n", bad ? "not " : "", ++number, what);
   if (bad) failures++;
@@ -349,14 +349,14 @@ static PetscErrorCode TestCase(const Case *t, PetscBool constant)
   PetscCall(Make(x.n, &a));
   PetscCall(Make((PetscCount)n * h.dof, &y));
   PetscCall(Make(y.n, &z));
-  for (PetscCount i = 0; i < x.n; i++) x.host[i] = Number(1, i);
-  for (PetscCount i = 0; i < z.n; i++) z.host[i] = Number(2, i);
+  for (PetscCount i = 0; i < x.n; i++) x.host[i] = NumberAt(1, i);
+  for (PetscCount i = 0; i < z.n; i++) z.host[i] = NumberAt(2, i);
   PetscCall(Put(&x));
   PetscCall(Put(&z));
   PetscCall(PetscMalloc1(SpikeStencilCoefs(&h), &coef));
   PetscCall(PetscMalloc1(PetscMax(x.n, y.n) + 2 * GUARD, &mine));
   PetscCall(PetscMalloc1(PetscMax(x.n, y.n) + 2 * GUARD, &bits));
-  for (PetscCount i = 0; i < SpikeStencilCoefs(&h); i++) coef[i] = Number(3, i);
+  for (PetscCount i = 0; i < SpikeStencilCoefs(&h); i++) coef[i] = NumberAt(3, i);
   if (!constant) /* those of points that do not exist are not read */
     for (PetscInt p = 0; p < n; p++)
       for (PetscInt s = 0; s < h.count; s++) {
@@ -383,26 +383,26 @@ static PetscErrorCode TestCase(const Case *t, PetscBool constant)
       begin[e] = PetscMin(1, t->size[e]);
       end[e]   = PetscMax(begin[e], t->size[e] - 1);
     }
-    PetscCall(Product(&h, &c, whole, end, 0, &x, first, stride, &y, &z, bits, "the box in front"));
+    PetscCall(Product(&h, &c, whole, end, 0, &x, first, stride, &y, &z, bits, "the box before"));
     for (PetscInt k = 0; k < end[2]; k++)
       for (PetscInt j = 0; j < end[1]; j++)
         for (PetscInt i = 0; i < end[0] * h.dof; i++) {
           const PetscCount at = GUARD + (PetscCount)(k * t->size[1] + j) * t->size[0] * h.dof + i;
 
-          Check((PetscBool)!memcmp(&bits[at], &mine[at], sizeof(*bits)), "bits of the box in front", (PetscInt)at);
+          Check((PetscBool)!memcmp(&bits[at], &mine[at], sizeof(*bits)), "bits of the box before", (PetscInt)at);
         }
     end[d] = t->size[d];
-    PetscCall(Product(&h, &c, begin, end, 0, &x, first, stride, &y, &z, bits, "the box behind"));
+    PetscCall(Product(&h, &c, begin, end, 0, &x, first, stride, &y, &z, bits, "the box after"));
     for (PetscInt k = begin[2]; k < end[2]; k++)
       for (PetscInt j = begin[1]; j < end[1]; j++)
         for (PetscInt i = begin[0] * h.dof; i < end[0] * h.dof; i++) {
           const PetscCount at = GUARD + (PetscCount)(k * t->size[1] + j) * t->size[0] * h.dof + i;
 
-          Check((PetscBool)!memcmp(&bits[at], &mine[at], sizeof(*bits)), "bits of the box behind", (PetscInt)at);
+          Check((PetscBool)!memcmp(&bits[at], &mine[at], sizeof(*bits)), "bits of the box after", (PetscInt)at);
         }
   }
   for (int conjugate = 0; conjugate < 2; conjugate++) {
-    for (PetscCount i = 0; i < a.n; i++) a.host[i] = Number(4, i);
+    for (PetscCount i = 0; i < a.n; i++) a.host[i] = NumberAt(4, i);
     PetscCall(Put(&a));
     PetscCall((*SpikeStencilKernels_Host.multtranspose)(&h, (PetscBool)conjugate, z.host, a.host + first, stride[0],
                                                         stride[1]));
@@ -431,7 +431,7 @@ static PetscErrorCode TestCase(const Case *t, PetscBool constant)
                           (long)h.count, (long)t->size[0], (long)t->size[1], (long)t->size[2], (long)t->dof,
                           constant ? "constant" : "other", t->open[0] ? ", open in i" : "", t->open[1] ? ", in j" : "",
                           t->open[2] ? ", in k" : ""));
-  End(what);
+  EndOf(what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -524,14 +524,14 @@ static PetscErrorCode LentCreate(PetscInt n, PetscInt terms, Lent *l)
   PetscCall(Make(n, &l->y));
   PetscCall(Make(n, &l->d));
   for (PetscInt i = 0; i < n; i++) {
-    l->x.host[i] = Number(5, i);
-    l->d.host[i] = Number(6, i);
+    l->x.host[i] = NumberAt(5, i);
+    l->d.host[i] = NumberAt(6, i);
   }
   PetscCall(Put(&l->x));
   PetscCall(Put(&l->d));
   for (int k = 0; k < SPIKE_KRYLOV_MAXVECTORS; k++) {
     PetscCall(Make(n, &l->v[k]));
-    for (PetscInt i = 0; i < n; i++) l->v[k].host[i] = Number(7 + k, i);
+    for (PetscInt i = 0; i < n; i++) l->v[k].host[i] = NumberAt(7 + k, i);
     PetscCall(Put(&l->v[k]));
   }
   PetscCall(PetscMalloc2(n + 2 * GUARD, &l->mine, n + 2 * GUARD, &l->bits));
@@ -589,13 +589,13 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
   for (int k = 0; k < 3; k++) h.size[k] = t->size[k];
   Around(&h, 2, t->open);
   PetscCall(PetscMalloc1(SpikeStencilCoefs(&h), &coef));
-  for (PetscCount i = 0; i < SpikeStencilCoefs(&h); i++) coef[i] = Number(3, i);
+  for (PetscCount i = 0; i < SpikeStencilCoefs(&h); i++) coef[i] = NumberAt(3, i);
   h.coef = coef;
   c      = h;
   PetscCall((*SpikeStencilKernels_CUDA.setup)(&c));
   PetscCall(LentCreate(t->size[0] * t->size[1] * t->size[2] * t->dof, h.count * h.dof + 2, &l));
   PetscCall(Make(h.shell.n * h.dof, &ghost));
-  for (PetscCount i = 0; i < ghost.n; i++) ghost.host[i] = Number(4, i);
+  for (PetscCount i = 0; i < ghost.n; i++) ghost.host[i] = NumberAt(4, i);
   PetscCall(Put(&ghost));
   owner[0].ghost = ghost.host;
   owner[1].ghost = ghost.there + GUARD;
@@ -627,10 +627,10 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
   PetscCall(Drop(&ghost));
   PetscCall(PetscFree(coef));
   PetscCall(PetscSNPrintf(what, sizeof(what),
-                          "steps behind %ld points, %ld x %ld x %ld, %ld unknowns, %s coefficients%s", (long)h.count,
+                          "steps after %ld points, %ld x %ld x %ld, %ld unknowns, %s coefficients%s", (long)h.count,
                           (long)t->size[0], (long)t->size[1], (long)t->size[2], (long)t->dof,
                           constant ? "constant" : "other", t->open[0] || t->open[1] || t->open[2] ? ", lent" : ""));
-  End(what);
+  EndOf(what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -175,7 +175,7 @@ static const int batches[] = {-1,   0,   -1,   1,   -1,   2,  -1,   3,    -1,   
                               2,    300, 3,    129, 1,    64, 0,    2000, 5,    1024, 1024, 3000, 1,  -1};
 static const int few[]     = {-1, 1, -1, 1025, -1, 17, 0, 1, 300, 2000, 5, 1024, -1};
 
-static PetscErrorCode Batches(PCSpikeTridiagonalType type, PetscBool pivoting, TriKind kind, PetscBool small)
+static PetscErrorCode TestBatches(PCSpikeTridiagonalType type, PetscBool pivoting, TriKind kind, PetscBool small)
 {
   const int            *all   = small ? few : batches;
   const size_t          count = small ? sizeof(few) / sizeof(*few) : sizeof(batches) / sizeof(*batches);
@@ -270,10 +270,10 @@ int main(int argc, char **argv)
        {PC_SPIKE_TRIDIAGONAL_AUTO, PC_SPIKE_TRIDIAGONAL_THOMAS, PC_SPIKE_TRIDIAGONAL_TWOWAY, PC_SPIKE_TRIDIAGONAL_CR,
         PC_SPIKE_TRIDIAGONAL_PCR, PC_SPIKE_TRIDIAGONAL_RD, PC_SPIKE_TRIDIAGONAL_CRPCR}) {
     for (TriKind kind : {TRI_DOMINANT, TRI_POISSON, TRI_UPWIND, TRI_GRADED, TRI_CLOSE, TRI_ZEROS})
-      if (!small || kind == TRI_DOMINANT || kind == TRI_ZEROS) PetscCall(Batches(type, PETSC_FALSE, kind, small));
+      if (!small || kind == TRI_DOMINANT || kind == TRI_ZEROS) PetscCall(TestBatches(type, PETSC_FALSE, kind, small));
   }
   for (TriKind kind : {TRI_DOMINANT, TRI_POISSON, TRI_UPWIND, TRI_GRADED, TRI_CLOSE, TRI_RANDOM, TRI_ZEROS, TRI_TINY})
-    if (!small || kind == TRI_ZEROS) PetscCall(Batches(PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_TRUE, kind, small));
+    if (!small || kind == TRI_ZEROS) PetscCall(TestBatches(PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_TRUE, kind, small));
   for (PCSpikeTridiagonalType type : {PC_SPIKE_TRIDIAGONAL_CR, PC_SPIKE_TRIDIAGONAL_PCR, PC_SPIKE_TRIDIAGONAL_CRPCR})
     PetscCall(InTurn(type));
   PetscCall(Long(small ? 1025 * 1025 : 3 * 1024 * 1024 + 5));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  diaband.h: the band of PCSPIKE from diagonals against the same from CSR; for hostdiaband.c and cudadiaband.c, which
+  diaband.h: the band of PCSPIKE from diagonals against the same from CSR; for hostdiaband.c and devicediaband.c, which
   set `kernels`
 */
 #include "diashapes.h"
@@ -44,10 +44,10 @@ static void Pieces(const Case *c, SpikeCSR parts[2])
   for (int p = 0; p < 2; p++) {
     const PetscInt *ai = p ? c->bi : c->ai, n = c->s->n;
 
-    parts[p].ai     = (const PetscInt *)There(ai, (size_t)(n + 1) * sizeof(PetscInt));
-    parts[p].aj     = (const PetscInt *)There(c->aj[p], (size_t)ai[n] * sizeof(PetscInt));
-    parts[p].aa     = (const PetscScalar *)There(c->aa[p], (size_t)ai[n] * sizeof(PetscScalar));
-    parts[p].colmap = p ? (const PetscInt *)There(c->colmap, 2 * GHOSTS * sizeof(PetscInt)) : NULL;
+    parts[p].ai     = (const PetscInt *)PutThere(ai, (size_t)(n + 1) * sizeof(PetscInt));
+    parts[p].aj     = (const PetscInt *)PutThere(c->aj[p], (size_t)ai[n] * sizeof(PetscInt));
+    parts[p].aa     = (const PetscScalar *)PutThere(c->aa[p], (size_t)ai[n] * sizeof(PetscScalar));
+    parts[p].colmap = p ? (const PetscInt *)PutThere(c->colmap, 2 * GHOSTS * sizeof(PetscInt)) : NULL;
     parts[p].shift  = p ? -1000 : 0;
     parts[p].r = parts[p].c = NULL;
   }
@@ -75,9 +75,9 @@ typedef struct {
   PetscScalar   *x;
 } Filled;
 
-static PetscErrorCode Fill(const Case *c, const Band *b, const SpikeCSR parts[], PetscBool twice, Filled *f)
+static PetscErrorCode FillBand(const Case *c, const Band *b, const SpikeCSR parts[], PetscBool twice, Filled *f)
 {
-  const SpikeKernels *k = SpikeKernelsFind(kernels->memtype);
+  const SpikeBandKernels *k = SpikeBandKernelsFind(kernels->memtype);
   const PetscInt n = c->s->n, np = PetscMax(1, PetscMin(b->np, n / PetscMax(1, PetscMax(b->kl, b->ku)))), kl = b->kl,
                  ku = b->ku;
   SpikePivot pivot;
@@ -164,8 +164,8 @@ static PetscErrorCode TestBand(const Case *c, const Band *b, PetscInt values, co
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(where, sizeof(where), "%s; %s; values %" PetscInt_FMT, c->s->name, b->name, values));
-  PetscCall(Fill(c, b, parts, PETSC_FALSE, &csr));
-  PetscCall(Fill(c, b, NULL, PETSC_TRUE, &dia));
+  PetscCall(FillBand(c, b, parts, PETSC_FALSE, &csr));
+  PetscCall(FillBand(c, b, NULL, PETSC_TRUE, &dia));
   Check(SameNumbers(csr.nblocks, dia.blocks, csr.blocks), where, "coupling blocks");
   Check(SameNumbers(c->s->n, dia.x, csr.x), where, "a sweep by the factors");
   Check(SameReal(dia.st.sum, csr.st.sum), where, "sum");
@@ -189,7 +189,7 @@ static PetscErrorCode TestScan(const Case *c)
 {
   const Shape   *s      = c->s;
   const PetscInt most[] = {0, 1, PetscMin(s->n, 7), s->n};
-  PetscReal      weight[MOST], wanted[MOST];
+  PetscReal      weight[MAXDIAGONALS], wanted[MAXDIAGONALS];
   PetscInt       fullest[2], full[2] = {0, 0};
   PetscScalar   *rows;
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   diashapes.h: a backend of dia.h against plain sums, with columns of other ranks on both sides; for hostdia.c and
-  cudadia.c, which set `kernels`
+  devicedia.c, which set `kernels`
 */
 #include "kernels/dia/dia.h"
 #include "tap.h"
 #include "random.h"
 
-#define MARGIN 71 /* not numbers around each vector */
-#define GHOSTS 90 /* columns of others on each side */
-#define MOST   44 /* diagonals               */
-#define TOL    ((PetscReal)(64 * PETSC_MACHINE_EPSILON))
+#define MARGIN       71 /* not numbers around each vector */
+#define GHOSTS       90 /* columns of others on each side */
+#define MAXDIAGONALS 44 /* diagonals               */
+#define TOL          ((PetscReal)(64 * PETSC_MACHINE_EPSILON))
 
 static const SpikeDIAKernels *kernels; /* under test */
 
 /* offsets beyond GHOSTS reach no column; low and high say whether there are ranks before and after */
 typedef struct {
   const char *name;
-  PetscInt    n, m, count, offset[MOST], gap;
+  PetscInt    n, m, count, offset[MAXDIAGONALS], gap;
   PetscBool   low, high;
 } Shape;
 
@@ -55,7 +55,7 @@ static PetscBool Has(const Shape *s, PetscInt i, PetscInt d)
 }
 
 /* An array of the backend */
-static void *There(const void *host, size_t bytes)
+static void *PutThere(const void *host, size_t bytes)
 {
   void *there = NULL;
 
@@ -83,7 +83,7 @@ static PetscScalar *Dense(const Case *c, PetscInt i, PetscInt j)
 /* All columns of others are wanted: one run on each side */
 static PetscErrorCode CaseCreate(const Shape *s, Case *c)
 {
-  PetscInt k[2] = {0, 0}, at = 0, first[MOST], last[MOST];
+  PetscInt k[2] = {0, 0}, at = 0, first[MAXDIAGONALS], last[MAXDIAGONALS];
   SpikeCSR parts[2];
 
   PetscFunctionBegin;
@@ -110,7 +110,7 @@ static PetscErrorCode CaseCreate(const Shape *s, Case *c)
       if (!Has(s, i, d)) continue;
       first[d]         = PetscMin(first[d], i);
       last[d]          = i + 1;
-      *Dense(c, i, j)  = Number(1, MOST * i + d);
+      *Dense(c, i, j)  = NumberAt(1, MAXDIAGONALS * i + d);
       c->aa[p][k[p]]   = *Dense(c, i, j);
       c->aj[p][k[p]++] = p ? (j < 0 ? j + GHOSTS : j - s->m + GHOSTS) : j;
     }
@@ -125,7 +125,7 @@ static PetscErrorCode CaseCreate(const Shape *s, Case *c)
     parts[p].shift  = p ? -1000 : 0;
   }
   {
-    PetscInt count, offset[MOST + 2], most = MOST + 1;
+    PetscInt count, offset[MAXDIAGONALS + 2], most = MAXDIAGONALS + 1;
 
     SpikeDIAOffsets(s->n, 2, parts, most, &count, offset);
     Check((PetscBool)(count <= s->count), s->name, "number of offsets");
@@ -150,10 +150,10 @@ static PetscErrorCode CaseCreate(const Shape *s, Case *c)
   PetscCall(SpikeDIASetGhosts(&c->A, c->nruns, c->runs));
   Check((PetscBool)(c->A.nghost == at), s->name, "number of ghosts");
   for (int p = 0; p < 2; p++) {
-    parts[p].ai = (const PetscInt *)There(parts[p].ai, (size_t)(s->n + 1) * sizeof(PetscInt));
-    parts[p].aj = (const PetscInt *)There(parts[p].aj, (size_t)k[p] * sizeof(PetscInt));
-    parts[p].aa = (const PetscScalar *)There(parts[p].aa, (size_t)k[p] * sizeof(PetscScalar));
-    if (p) parts[p].colmap = (const PetscInt *)There(parts[p].colmap, 2 * GHOSTS * sizeof(PetscInt));
+    parts[p].ai = (const PetscInt *)PutThere(parts[p].ai, (size_t)(s->n + 1) * sizeof(PetscInt));
+    parts[p].aj = (const PetscInt *)PutThere(parts[p].aj, (size_t)k[p] * sizeof(PetscInt));
+    parts[p].aa = (const PetscScalar *)PutThere(parts[p].aa, (size_t)k[p] * sizeof(PetscScalar));
+    if (p) parts[p].colmap = (const PetscInt *)PutThere(parts[p].colmap, 2 * GHOSTS * sizeof(PetscInt));
   }
   PetscCall((*c->A.k->fill)(&c->A, 2, parts));
   for (int p = 0; p < 2; p++) {
@@ -233,7 +233,7 @@ static PetscErrorCode Make(PetscInt n, PetscInt seed, Vector *v)
   PetscCall(PetscMalloc1(n + 2 * MARGIN, &v->host));
   memset(v->host, 0xFF, (size_t)(n + 2 * MARGIN) * sizeof(*v->host));
   v->x = v->host + MARGIN;
-  for (PetscInt i = 0; seed && i < n; i++) v->x[i] = Number(seed, i);
+  for (PetscInt i = 0; seed && i < n; i++) v->x[i] = NumberAt(seed, i);
   PetscCall((*kernels->alloc)((size_t)(n + 2 * MARGIN) * sizeof(PetscScalar), (void **)&v->memory));
   v->there = v->memory + MARGIN;
   PetscCall(Send(v));
@@ -452,7 +452,7 @@ static PetscErrorCode TestPack(Case *c)
   for (PetscInt j = 0; j < c->s->m; j++) { /* a run of another rank may have the same columns */
     const PetscInt times = 1 + (j < 2) + (j >= 5 && j < 8) + (j >= 6 && j < 26);
 
-    Check((PetscBool)(x.x[j] == (PetscReal)times * Number(11, j)), c->s->name, "unpackadd()");
+    Check((PetscBool)(x.x[j] == (PetscReal)times * NumberAt(11, j)), c->s->name, "unpackadd()");
   }
   PetscCall(Drop(&x));
   PetscCall(Drop(&message));

@@ -3,20 +3,21 @@
   hostbackend.c: tests of the host's table of kernels (src/kernels/band/band.h) from raw CSR, without PC: memory, fill,
   factor, sweep, permute
 */
-static char help[] = "Tests of SpikeKernels_Host: memory, fill, factor, sweep, permute, against the contract and dense "
-                     "references.\n\n";
+static char
+  help[] = "Tests of SpikeBandKernels_Host: memory, fill, factor, sweep, permute, against the contract and dense "
+           "references.\n\n";
 
 typedef enum {
-  MEMORY,
-  FILL,
-  STATS,
-  PIVOTS,
-  SWEEP,
-  PARTS,
-  TIPS,
-  RESERVE,
-  PERMUTE,
-  EXTENT,
+  TEST_MEMORY,
+  TEST_FILL,
+  TEST_STATS,
+  TEST_PIVOTS,
+  TEST_SWEEP,
+  TEST_PARTS,
+  TEST_TIPS,
+  TEST_RESERVE,
+  TEST_PERMUTE,
+  TEST_EXTENT,
   NTOPICS
 } Topic;
 static const char *const topics[] = {"create, destroy, bytes: no leak, also where an allocation fails",
@@ -55,13 +56,13 @@ static PetscErrorCode TestMemory(const Problem *P)
     with n
   */
   other = 8192 + (PetscReal)((SpikeHost *)s.data)->ops->lu_worksize(P->kl, P->ku);
-  Check(P, MEMORY,
+  Check(P, TEST_MEMORY,
         band > 0 && extra >= 0 && band + extra >= 0.98 * (guard.bytes - bytes) - other &&
             band + extra <= 1.1 * (guard.bytes - bytes) + other
           ? 0
           : (double)((band + extra) / (guard.bytes - bytes)) + 2);
   PetscCall((*s.k->destroy)(&s));
-  Check(P, MEMORY, guard.nblocks - before + 1);
+  Check(P, TEST_MEMORY, guard.nblocks - before + 1);
   PetscCall((*s.k->destroy)(&s));
   PetscCall(PetscPushErrorHandler(Ignore, NULL)); /* which allocates */
   before = guard.nblocks;
@@ -72,9 +73,9 @@ static PetscErrorCode TestMemory(const Problem *P)
     guard.failat = guard.count + k;
     ierr         = (*s.k->create)(&s);
     guard.failat = 0;
-    Check(P, MEMORY, ierr == PETSC_ERR_MEM ? 0 : 2);
+    Check(P, TEST_MEMORY, ierr == PETSC_ERR_MEM ? 0 : 2);
     ierr = (*s.k->destroy)(&s);
-    Check(P, MEMORY, ierr == PETSC_SUCCESS && guard.nblocks == before ? 0 : 2);
+    Check(P, TEST_MEMORY, ierr == PETSC_SUCCESS && guard.nblocks == before ? 0 : 2);
   }
   PetscCall(PetscPopErrorHandler());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -96,18 +97,18 @@ static double Available(void)
 /*
   The memory that one can hope for is what is available, not all that there is; others may take or give 0.5 % meanwhile
 */
-static void CheckAvailable(const Problem *P, const SpikeKernels *k)
+static void CheckAvailable(const Problem *P, const SpikeBandKernels *k)
 {
   const double before = Available();
   PetscReal    bytes  = -1;
 
   PetscCallAbort(PETSC_COMM_SELF, (*k->memory)(&bytes));
   if (!(before > 0)) {
-    Check(P, MEMORY, bytes > 0 ? 0 : 1e30);
+    Check(P, TEST_MEMORY, bytes > 0 ? 0 : 1e30);
   } else {
     const double after = Available();
 
-    Check(P, MEMORY,
+    Check(P, TEST_MEMORY,
           bytes >= 0.995 * PetscMin(before, after) && bytes <= 1.005 * PetscMax(before, after) ? 0 : bytes / before);
   }
 }
@@ -133,7 +134,7 @@ static PetscErrorCode TestBytes(PetscSpikePrecision precision)
   PetscCall((*s.k->bytes)(&s, &band, &extra));
   expect = (PetscReal)SpikePrecisionBytes(precision) * (PetscDefined(USE_COMPLEX) ? 2 : 1) * (PetscReal)s.n *
            ((PetscReal)s.kl + s.ku + 1);
-  Check(&P, MEMORY,
+  Check(&P, TEST_MEMORY,
         band >= 0.999 * expect && band <= 1.001 * expect + (PetscReal)SpikePrecisionBytes(precision) * 1e12 &&
             extra >= 8.0 * s.kl * s.ku
           ? 0
@@ -188,7 +189,7 @@ static void CheckFilled(const Problem *P, const SpikeBand *s)
             (i <= j && q < P->np && P->active[q] ? Entry(P, P->start[q] + i, P->start[q] - kl + j) : (PetscScalar)0.0))
           bad++;
   }
-  Check(P, FILL, bad);
+  Check(P, TEST_FILL, bad);
 }
 
 static void Poison(const Problem *P, SpikeBand *s)
@@ -212,7 +213,7 @@ static void CheckStats(const Problem *P, const SpikeFillStats *st, PetscInt badr
   if (st->badrow != badrow || st->overflowrow != overflowrow || st->zerorow != zerorow)
     printf("# rows %d %d %d, expected %d %d %d\n", (int)st->badrow, (int)st->overflowrow, (int)st->zerorow, (int)badrow,
            (int)overflowrow, (int)zerorow);
-  Check(P, STATS, st->badrow == badrow && st->overflowrow == overflowrow && st->zerorow == zerorow ? 0 : 2);
+  Check(P, TEST_STATS, st->badrow == badrow && st->overflowrow == overflowrow && st->zerorow == zerorow ? 0 : 2);
   if (badrow >= 0) return;
   for (PetscInt i = 0; i < P->n; i++) {
     double row = 0;
@@ -229,11 +230,13 @@ static void CheckStats(const Problem *P, const SpikeFillStats *st, PetscInt badr
     norm = PetscMax(norm, row);
     weak += 2 * (double)PetscAbsScalar(Entry(P, i, i)) < (1 - 1000 * (double)PETSC_MACHINE_EPSILON) * row;
   }
-  Check(P, STATS, PetscAbs((double)st->sum - sum) / (PETSC_MACHINE_EPSILON * (8 + P->n) * (sum + 1e-30)));
-  Check(P, STATS, PetscAbs((double)st->dropped - dropped) / (PETSC_MACHINE_EPSILON * (8 + P->n) * (dropped + 1e-30)));
-  Check(P, STATS, PetscAbs((double)st->norm - norm) / (PETSC_MACHINE_EPSILON * (8 + P->kl + P->ku) * (norm + 1e-30)));
-  Check(P, STATS, (double)st->maxdropped == maxdropped ? 0 : 2);
-  Check(P, STATS, st->weak == weak ? 0 : 2);
+  Check(P, TEST_STATS, PetscAbs((double)st->sum - sum) / (PETSC_MACHINE_EPSILON * (8 + P->n) * (sum + 1e-30)));
+  Check(P, TEST_STATS,
+        PetscAbs((double)st->dropped - dropped) / (PETSC_MACHINE_EPSILON * (8 + P->n) * (dropped + 1e-30)));
+  Check(P, TEST_STATS,
+        PetscAbs((double)st->norm - norm) / (PETSC_MACHINE_EPSILON * (8 + P->kl + P->ku) * (norm + 1e-30)));
+  Check(P, TEST_STATS, (double)st->maxdropped == maxdropped ? 0 : 2);
+  Check(P, TEST_STATS, st->weak == weak ? 0 : 2);
 }
 
 static PetscErrorCode TestFill(Problem *P, SpikeBand *s)
@@ -343,22 +346,24 @@ static PetscErrorCode TestPivots(PetscSpikePrecision precision)
       pivot.tol   = (PetscReal)1e-5;
       pivot.boost = boost ? (PetscReal)0.125 : 0.0;
       PetscCall((*s.k->factor)(&s, &pivot, NULL, NULL));
-      if (boost || !k) Check(&P, PIVOTS, pivot.nboost == (PetscInt)k && pivot.badrow == -1 ? 0 : 2);
-      else Check(&P, PIVOTS, pivot.nboost == 0 && pivot.badrow == rows[first] && pivot.badvalue <= pivot.tol ? 0 : 2);
+      if (boost || !k) Check(&P, TEST_PIVOTS, pivot.nboost == (PetscInt)k && pivot.badrow == -1 ? 0 : 2);
+      else
+        Check(&P, TEST_PIVOTS, pivot.nboost == 0 && pivot.badrow == rows[first] && pivot.badvalue <= pivot.tol ? 0 : 2);
     }
     /* the boosted rows are decoupled from below: x_i = b_i / (+-boost) */
     PetscCall(PetscMalloc1(P.n, &g));
     for (PetscInt i = 0; i < P.n; i++) g[i] = 1.0;
     PetscCall((*s.k->sweep)(&s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, P.np, 1, g, P.n, g, P.n));
     for (size_t t = first; t < PETSC_STATIC_ARRAY_LENGTH(rows); t++)
-      Check(&P, PIVOTS, (double)PetscAbsScalar(g[rows[t]] - (PetscScalar)(t % 3 == 1 ? -8.0 : 8.0)) / (16 * P.eps));
+      Check(&P, TEST_PIVOTS,
+            (double)PetscAbsScalar(g[rows[t]] - (PetscScalar)(t % 3 == 1 ? -8.0 : 8.0)) / (16 * P.eps));
     PetscCall(PetscFree(g));
     if (k) { /* a pivot that is not a number is never boosted */
       pivot.boost                     = 1;
       ((PetscScalar *)parts[0].aa)[0] = (PetscReal)NAN;
       PetscCall((*s.k->fill)(&s, 1, parts, NULL, &st));
       PetscCall((*s.k->factor)(&s, &pivot, NULL, NULL));
-      Check(&P, PIVOTS, pivot.badrow == 0 && !(pivot.badvalue <= PETSC_MAX_REAL) ? 0 : 2);
+      Check(&P, TEST_PIVOTS, pivot.badrow == 0 && !(pivot.badvalue <= PETSC_MAX_REAL) ? 0 : 2);
     }
     PetscCall(PiecesDestroy(parts));
     PetscCall((*s.k->destroy)(&s));
@@ -404,7 +409,7 @@ static void CheckSweptTips(const Problem *P, const SpikeBand *s, PetscBool trans
 
   if (!P->coupled || !P->active[q]) return;
   if (!trans) {
-    Check(P, TIPS, Bits(top ? ku : kl, top ? t + kl : t, top ? g + s0 : g + s1 - kl) ? 0 : 2);
+    Check(P, TEST_TIPS, Bits(top ? ku : kl, top ? t + kl : t, top ? g + s0 : g + s1 - kl) ? 0 : 2);
     return;
   }
   for (PetscInt j = 0; j < (top ? kl : ku); j++) { /* C^T of the first kl rows, or B^T of the last ku */
@@ -417,7 +422,7 @@ static void CheckSweptTips(const Problem *P, const SpikeBand *s, PetscBool trans
     v -= top ? t[j] : t[kl + j];
     if (!((double)PetscAbsScalar(v) <= e)) e = (double)PetscAbsScalar(v);
   }
-  Check(P, TIPS,
+  Check(P, TEST_TIPS,
         e / ((double)PETSC_MACHINE_EPSILON * 10 * (kl + ku) *
              (MaxAbs(s1 - s0, g + s0) * MaxAbs(P->n * (kl + ku + 1), P->a) + 1e-30)));
 }
@@ -434,15 +439,15 @@ static PetscErrorCode TestSweep(const Problem *P, SpikeBand *s, PetscBool trans,
   for (PetscCount i = 0; i < ldb * nrhs; i++) b[i] = keep[i] = Random();
   for (PetscCount i = 0; i < ldg * nrhs; i++) g[i] = h[i] = SENTINEL;
   if (nt) FillBytes(s->dtips, 0xFF, (size_t)nt * sizeof(*b));
-  NoMalloc(P, EXTENT, (*s->k->sweep)(s, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, ldb, g, ldg));
-  Check(P, EXTENT, Bits((PetscInt)(ldb * nrhs), b, keep) ? 0 : 2);
+  NoMalloc(P, TEST_EXTENT, (*s->k->sweep)(s, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, ldb, g, ldg));
+  Check(P, TEST_EXTENT, Bits((PetscInt)(ldb * nrhs), b, keep) ? 0 : 2);
   for (PetscInt c = 0; c < nrhs; c++) {
     for (PetscInt p = 0; p < np; p++) {
-      Check(P, SWEEP, Residual(P, p, trans, b + c * ldb, g + c * ldg));
+      Check(P, TEST_SWEEP, Residual(P, p, trans, b + c * ldb, g + c * ldg));
       CheckSweptTips(P, s, trans, PETSC_TRUE, p, c, g + c * ldg);
       CheckSweptTips(P, s, trans, PETSC_FALSE, p, c, g + c * ldg);
     }
-    for (PetscCount i = n; i < ldg; i++) Check(P, EXTENT, g[c * ldg + i] == SENTINEL ? 0 : 2);
+    for (PetscCount i = n; i < ldg; i++) Check(P, TEST_EXTENT, g[c * ldg + i] == SENTINEL ? 0 : 2);
   }
   if (nt) PetscCall(PetscArraycpy(tips, s->dtips, nt));
   /*
@@ -454,14 +459,14 @@ static PetscErrorCode TestSweep(const Problem *P, SpikeBand *s, PetscBool trans,
     for (PetscInt c = 0; c < nrhs; c++) {
       const PetscInt m = PetscMin(P->start[p + 1] - P->start[p], trans ? P->ku : P->kl), i = P->start[p + 1] - m;
 
-      Check(P, PARTS, Bits(m, h + c * ldg + i, g + c * ldg + i) ? 0 : 2);
+      Check(P, TEST_PARTS, Bits(m, h + c * ldg + i, g + c * ldg + i) ? 0 : 2);
       CheckSweptTips(P, s, trans, PETSC_FALSE, p, c, h + c * ldg);
-      if (P->start[p]) Check(P, EXTENT, h[c * ldg + P->start[p] - 1] == SENTINEL ? 0 : 2);
+      if (P->start[p]) Check(P, TEST_EXTENT, h[c * ldg + P->start[p] - 1] == SENTINEL ? 0 : 2);
     }
     PetscCall((*s->k->sweep)(s, trans, SPIKE_SWEEP_TAIL, p, p + 1, nrhs, b, ldb, h, ldg));
-    if (P->start[p]) Check(P, EXTENT, h[P->start[p] - 1] == SENTINEL ? 0 : 2);
+    if (P->start[p]) Check(P, TEST_EXTENT, h[P->start[p] - 1] == SENTINEL ? 0 : 2);
   }
-  Check(P, PARTS, Bits((PetscInt)(ldg * nrhs), g, h) ? 0 : 2);
+  Check(P, TEST_PARTS, Bits((PetscInt)(ldg * nrhs), g, h) ? 0 : 2);
   same = PETSC_TRUE;
   for (PetscInt c = 0; c < nrhs && nt; c++)
     for (PetscInt q = 0; q <= np; q++) {
@@ -469,11 +474,11 @@ static PetscErrorCode TestSweep(const Problem *P, SpikeBand *s, PetscBool trans,
 
       if (P->active[q] && q > 0 && q < np && !Bits(P->kl + P->ku, tips + o, s->dtips + o)) same = PETSC_FALSE;
     }
-  Check(P, PARTS, same ? 0 : 2);
+  Check(P, TEST_PARTS, same ? 0 : 2);
   /* in place */
   for (PetscInt c = 0; c < nrhs; c++) PetscCall(PetscArraycpy(h + c * ldg, b + c * ldb, n));
   PetscCall((*s->k->sweep)(s, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, h, ldg, h, ldg));
-  Check(P, PARTS, Bits((PetscInt)(ldg * nrhs), g, h) ? 0 : 2);
+  Check(P, TEST_PARTS, Bits((PetscInt)(ldg * nrhs), g, h) ? 0 : 2);
   PetscCall(PetscFree5(b, keep, g, h, tips));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -514,8 +519,8 @@ static PetscErrorCode TestPermute(const Problem *P, SpikeBand *s)
       for (PetscCount i = n; i < ldy; i++)
         if (y[c * ldy + i] != SENTINEL) good = PETSC_FALSE;
     }
-    Check(P, PERMUTE, good ? 0 : 2);
-    Check(P, PERMUTE, Bits((PetscInt)(ldx * nrhs), x, z) ? 0 : 2);
+    Check(P, TEST_PERMUTE, good ? 0 : 2);
+    Check(P, TEST_PERMUTE, Bits((PetscInt)(ldx * nrhs), x, z) ? 0 : 2);
   }
   PetscCall(PetscFree6(x, y, z, newrow, scale, back));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -540,19 +545,19 @@ static PetscErrorCode TestReserve(const Problem *P, SpikeBand *s, PetscInt maxrh
     ierr         = (*s->k->reserve)(s, maxrhs);
     guard.failat = 0;
     PetscCall(PetscPopErrorHandler());
-    Check(P, RESERVE, ierr == PETSC_ERR_MEM && s->maxrhs == before && s->dtips ? 0 : 2);
+    Check(P, TEST_RESERVE, ierr == PETSC_ERR_MEM && s->maxrhs == before && s->dtips ? 0 : 2);
     if (!s->dtips) continue; /* the sweep would crash */
     PetscCall((*s->k->sweep)(s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, np, 1, b, n, h, n));
-    Check(P, RESERVE, Bits(n, g, h) ? 0 : 2);
+    Check(P, TEST_RESERVE, Bits(n, g, h) ? 0 : 2);
   }
   PetscCall((*s->k->reserve)(s, maxrhs));
-  Check(P, RESERVE, s->maxrhs == maxrhs ? 0 : 2);
+  Check(P, TEST_RESERVE, s->maxrhs == maxrhs ? 0 : 2);
   PetscCall((*s->k->sweep)(s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, np, 1, b, n, h, n));
-  Check(P, RESERVE, Bits(n, g, h) ? 0 : 2);
+  Check(P, TEST_RESERVE, Bits(n, g, h) ? 0 : 2);
   PetscCall((*s->k->sweep)(s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, np, maxrhs, b, n, h, n));
   for (PetscInt c = 0; c < maxrhs; c++) {
     for (PetscInt p = 0; p < np; p++) {
-      Check(P, RESERVE, Residual(P, p, PETSC_FALSE, b + (PetscCount)c * n, h + (PetscCount)c * n));
+      Check(P, TEST_RESERVE, Residual(P, p, PETSC_FALSE, b + (PetscCount)c * n, h + (PetscCount)c * n));
       CheckSweptTips(P, s, PETSC_FALSE, PETSC_TRUE, p, c, h + (PetscCount)c * n);
       CheckSweptTips(P, s, PETSC_FALSE, PETSC_FALSE, p, c, h + (PetscCount)c * n);
     }
@@ -581,16 +586,16 @@ static PetscErrorCode TestProblem(Problem *P)
   live = guard.nblocks;
   PetscCall(PiecesCreate(P, NULL, parts));
   Poison(P, &s);
-  NoMalloc(P, EXTENT, (*s.k->fill)(&s, 2, parts, NULL, &st));
+  NoMalloc(P, TEST_EXTENT, (*s.k->fill)(&s, 2, parts, NULL, &st));
   PetscCall(PiecesDestroy(parts));
-  NoMalloc(P, EXTENT, (*s.k->factor)(&s, &pivot, NULL, NULL));
-  Check(P, PIVOTS, pivot.nboost == 0 && pivot.badrow == -1 ? 0 : 2);
+  NoMalloc(P, TEST_EXTENT, (*s.k->factor)(&s, &pivot, NULL, NULL));
+  Check(P, TEST_PIVOTS, pivot.nboost == 0 && pivot.badrow == -1 ? 0 : 2);
   for (PetscInt trans = 0; trans < 2; trans++)
     for (PetscInt nrhs = 1; nrhs <= 3; nrhs += 2) PetscCall(TestSweep(P, &s, (PetscBool)trans, nrhs));
   PetscCall(TestPermute(P, &s));
-  Check(P, EXTENT, guard.nblocks == live ? 0 : 2); /* our own arrays are all freed */
+  Check(P, TEST_EXTENT, guard.nblocks == live ? 0 : 2); /* our own arrays are all freed */
   if (P->n) PetscCall(TestReserve(P, &s, 6));
-  Check(P, EXTENT, GuardDamage() ? 2 : 0);
+  Check(P, TEST_EXTENT, GuardDamage() ? 2 : 0);
   guard.damaged = 0;
   PetscCall((*s.k->destroy)(&s));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -24,7 +24,7 @@ static PetscErrorCode TestMemory(SpikeBlock *b)
   for (k = 1; ierr && k < 100; k++) {
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     guard.failat = guard.count + k;
-    ierr         = LUCreate(b, &p, PETSC_SPIKE_PRECISION_DOUBLE, 3, &lu);
+    ierr         = CreateLU(b, &p, PETSC_SPIKE_PRECISION_DOUBLE, 3, &lu);
     guard.failat = 0;
     PetscCall(PetscPopErrorHandler());
     if (!ierr) {

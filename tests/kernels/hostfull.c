@@ -3,23 +3,23 @@
   hostfull.c: tests of the host's table of kernels (src/kernels/band/band.h): full SPIKE, its spikes, interfaces merged
   level by level, and their solution, against dense LAPACK
 */
-static char help[] = "Tests of SpikeKernels_Host: full SPIKE against dense references.\n\n";
+static char help[] = "Tests of SpikeBandKernels_Host: full SPIKE against dense references.\n\n";
 
 typedef enum {
-  LEFT,
-  RIGHT,
-  FALLOFF,
-  MERGED,
-  PIVOTS,
-  UP,
-  UP_T,
-  DOWN,
-  DOWN_T,
-  RHS,
-  RHS_T,
-  WHOLE,
-  WHOLE_T,
-  EXTENT,
+  TEST_LEFT,
+  TEST_RIGHT,
+  TEST_FALLOFF,
+  TEST_MERGED,
+  TEST_PIVOTS,
+  TEST_UP,
+  TEST_UP_T,
+  TEST_DOWN,
+  TEST_DOWN_T,
+  TEST_RHS,
+  TEST_RHS_T,
+  TEST_WHOLE,
+  TEST_WHOLE_T,
+  TEST_EXTENT,
   NTOPICS
 } Topic;
 static const char *const topics[] = {"left spikes: both tips of the exact ones",
@@ -82,18 +82,18 @@ static PetscErrorCode ReferenceDestroy(Reference *R)
 }
 
 /* The first (top) or last rows of a spike of m rows, columns of `rows` */
-static void Tip(PetscBool top, PetscInt m, PetscInt columns, const PetscScalar *S, PetscInt rows, PetscScalar *tip)
+static void CheckTip(PetscBool top, PetscInt m, PetscInt columns, const PetscScalar *S, PetscInt rows, PetscScalar *tip)
 {
   for (PetscInt c = 0; c < columns; c++)
     for (PetscInt i = 0; i < rows; i++) tip[i + c * rows] = S[(top ? i : m - rows + i) + c * m];
 }
 
-/* What interface q has of vectors x: of the partition before it, and of that behind it (before: the last partition) */
+/* What interface q has of vectors x: of the partition before it, and of that after it (before: the last partition) */
 static void Sides(const Problem *P, PetscBool trans, PetscInt q, const PetscScalar *x, PetscScalar *u)
 {
   const PetscInt kl = P->kl, ku = P->ku, s = P->start[q];
 
-  /* x_b of the partition before, x_t of that behind; transposed C^T x of that behind, B^T x of that before */
+  /* x_b of the partition before, x_t of that after; transposed C^T x of that after, B^T x of that before */
   for (PetscInt i = 0; i < kl; i++) {
     if (!trans && q > 0) u[i] = x[s - kl + i];
     if (trans && q < P->np) {
@@ -110,7 +110,7 @@ static void Sides(const Problem *P, PetscBool trans, PetscInt q, const PetscScal
   }
 }
 
-/* z -= what the sides u of interface q take from the rows behind it and before it */
+/* z -= what the sides u of interface q take from the rows after it and before it */
 static void Take(const Problem *P, PetscBool trans, PetscInt q, const PetscScalar *u, PetscScalar *z)
 {
   const PetscInt kl = P->kl, ku = P->ku, s = P->start[q];
@@ -148,17 +148,17 @@ static void CheckFalloff(const Problem *P, PetscInt m, PetscInt columns, const P
   const PetscInt K       = PetscMax(P->kl, P->ku);
   double         most[2] = {0, 0};
 
-  Check(P, FALLOFF, falloff <= 0 ? 0 : 2);
+  Check(P, TEST_FALLOFF, falloff <= 0 ? 0 : 2);
   for (PetscInt c = 0; c < columns; c++) {
     most[0] = PetscMax(most[0], MaxAbs(K, S + c * m + (left ? 0 : m - K)));
     most[1] = PetscMax(most[1], MaxAbs(K, S + c * m + (left ? m - K : 0)));
   }
-  if (most[0] == 0) Check(P, FALLOFF, falloff == PETSC_MIN_REAL ? 0 : 2);
+  if (most[0] == 0) Check(P, TEST_FALLOFF, falloff == PETSC_MIN_REAL ? 0 : 2);
   else if (most[1] > 100 * bound * most[0]) {
     const PetscInt rows = PetscMax(m - K, 1);
     const double   rate = PetscMin(log(most[1] / most[0]) / (double)rows, 0.0);
 
-    Check(P, FALLOFF, fabs((double)falloff - rate) * (double)rows / 0.05);
+    Check(P, TEST_FALLOFF, fabs((double)falloff - rate) * (double)rows / 0.05);
   }
 }
 
@@ -173,7 +173,7 @@ static PetscErrorCode TestSpikes(const Reference *R, SpikeBand *s)
   for (PetscInt q = 0; q <= P->np; q++) W[q] = V[q] = (PetscReal)NAN;
   PetscCall(PetscMalloc1(K * K, &tip));
   FillTips(P, s);
-  NoMalloc(P, EXTENT, (*s->k->spikes)(s, falloff));
+  NoMalloc(P, TEST_EXTENT, (*s->k->spikes)(s, falloff));
   for (PetscInt p = 0; p < P->np; p++) {
     const PetscInt   m     = R->D[p].m;
     const PetscCount tips  = (PetscCount)kl * ku;
@@ -182,23 +182,23 @@ static PetscErrorCode TestSpikes(const Reference *R, SpikeBand *s)
     if (P->active[p] && kl) {
       const double scale = bound * (MaxAbs(m * kl, R->D[p].W) + 1e-30);
 
-      Tip(PETSC_TRUE, m, kl, R->D[p].W, ku, tip);
-      Check(P, LEFT, MaxDiff(kl * ku, s->dWt + p * tips, tip) / scale);
-      Tip(PETSC_FALSE, m, kl, R->D[p].W, kl, tip);
-      Check(P, LEFT, MaxDiff(kl * kl, s->dWb + (PetscCount)p * kl * kl, tip) / scale);
+      CheckTip(PETSC_TRUE, m, kl, R->D[p].W, ku, tip);
+      Check(P, TEST_LEFT, MaxDiff(kl * ku, s->dWt + p * tips, tip) / scale);
+      CheckTip(PETSC_FALSE, m, kl, R->D[p].W, kl, tip);
+      Check(P, TEST_LEFT, MaxDiff(kl * kl, s->dWb + (PetscCount)p * kl * kl, tip) / scale);
       CheckFalloff(P, m, kl, R->D[p].W, PETSC_TRUE, bound, W[p]);
-    } else Check(P, FALLOFF, W[p] == PETSC_MIN_REAL ? 0 : 2);
+    } else Check(P, TEST_FALLOFF, W[p] == PETSC_MIN_REAL ? 0 : 2);
     if (P->active[p + 1] && ku) {
       const double scale = bound * (MaxAbs(m * ku, R->D[p].V) + 1e-30);
 
-      Tip(PETSC_FALSE, m, ku, R->D[p].V, kl, tip);
-      Check(P, RIGHT, MaxDiff(kl * ku, s->dVb + (p + 1) * tips, tip) / scale);
-      Check(P, FALLOFF, V[p + 1] <= 0 ? 0 : 2);
+      CheckTip(PETSC_FALSE, m, ku, R->D[p].V, kl, tip);
+      Check(P, TEST_RIGHT, MaxDiff(kl * ku, s->dVb + (p + 1) * tips, tip) / scale);
+      Check(P, TEST_FALLOFF, V[p + 1] <= 0 ? 0 : 2);
       if (!P->active[p]) continue; /* nobody asks for the other end */
-      Tip(PETSC_TRUE, m, ku, R->D[p].V, ku, tip);
-      Check(P, RIGHT, MaxDiff(ku * ku, s->dVt + (PetscCount)(p + 1) * ku * ku, tip) / scale);
+      CheckTip(PETSC_TRUE, m, ku, R->D[p].V, ku, tip);
+      Check(P, TEST_RIGHT, MaxDiff(ku * ku, s->dVt + (PetscCount)(p + 1) * ku * ku, tip) / scale);
       CheckFalloff(P, m, ku, R->D[p].V, PETSC_FALSE, bound, V[p + 1]);
-    } else Check(P, FALLOFF, V[p + 1] == PETSC_MIN_REAL ? 0 : 2);
+    } else Check(P, TEST_FALLOFF, V[p + 1] == PETSC_MIN_REAL ? 0 : 2);
   }
   PetscCall(PetscFree(tip));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -219,17 +219,17 @@ static void SetExactTips(const Reference *R, SpikeBand *s)
     const Dense *D = &R->D[p];
 
     if (P->active[p]) {
-      Tip(PETSC_TRUE, D->m, P->kl, D->W, P->ku, s->dWt + p * ku * kl);
-      Tip(PETSC_FALSE, D->m, P->kl, D->W, P->kl, s->dWb + p * kl * kl);
+      CheckTip(PETSC_TRUE, D->m, P->kl, D->W, P->ku, s->dWt + p * ku * kl);
+      CheckTip(PETSC_FALSE, D->m, P->kl, D->W, P->kl, s->dWb + p * kl * kl);
     }
     if (P->active[p + 1]) {
-      Tip(PETSC_TRUE, D->m, P->ku, D->V, P->ku, s->dVt + (p + 1) * ku * ku);
-      Tip(PETSC_FALSE, D->m, P->ku, D->V, P->kl, s->dVb + (p + 1) * kl * ku);
+      CheckTip(PETSC_TRUE, D->m, P->ku, D->V, P->ku, s->dVt + (p + 1) * ku * ku);
+      CheckTip(PETSC_FALSE, D->m, P->ku, D->V, P->kl, s->dVb + (p + 1) * kl * ku);
     }
   }
 }
 
-static PetscErrorCode Merge(const Problem *P, SpikeBand *s)
+static PetscErrorCode MergeAll(const Problem *P, SpikeBand *s)
 {
   const PetscInt h     = P->kl + P->ku;
   SpikePivot     pivot = {PETSC_MACHINE_EPSILON, 0, -5, -5, 0};
@@ -238,7 +238,7 @@ static PetscErrorCode Merge(const Problem *P, SpikeBand *s)
   FillBytes(s->dR, 0xFF, (size_t)(P->np + 1) * P->ku * P->ku * sizeof(PetscScalar));
   FillBytes(s->dmerged, 0xFF, (size_t)(P->np + 1) * h * h * sizeof(PetscScalar));
   PetscCall((*s->k->merge)(s, &pivot));
-  Check(P, PIVOTS, pivot.badrow == -1 && pivot.nboost == 0 ? 0 : 2);
+  Check(P, TEST_PIVOTS, pivot.badrow == -1 && pivot.nboost == 0 ? 0 : 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -256,22 +256,22 @@ static PetscErrorCode TestMerge(const Reference *R, SpikeBand *s)
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(K * K, &tip));
   SetExactTips(R, s);
-  PetscCall(Merge(P, s));
+  PetscCall(MergeAll(P, s));
   if (left && kl) {
     const double scale = bound * (MaxAbs(n * kl, A->W) + 1e-30);
 
-    Tip(PETSC_TRUE, n, kl, A->W, ku, tip);
-    Check(P, MERGED, MaxDiff(kl * ku, s->dWt, tip) / scale);
-    Tip(PETSC_FALSE, n, kl, A->W, kl, tip);
-    if (right) Check(P, MERGED, MaxDiff(kl * kl, s->dWb, tip) / scale);
+    CheckTip(PETSC_TRUE, n, kl, A->W, ku, tip);
+    Check(P, TEST_MERGED, MaxDiff(kl * ku, s->dWt, tip) / scale);
+    CheckTip(PETSC_FALSE, n, kl, A->W, kl, tip);
+    if (right) Check(P, TEST_MERGED, MaxDiff(kl * kl, s->dWb, tip) / scale);
   }
   if (right && ku) {
     const double scale = bound * (MaxAbs(n * ku, A->V) + 1e-30);
 
-    Tip(PETSC_FALSE, n, ku, A->V, kl, tip);
-    Check(P, MERGED, MaxDiff(kl * ku, s->dVb + at * kl * ku, tip) / scale);
-    Tip(PETSC_TRUE, n, ku, A->V, ku, tip);
-    if (left) Check(P, MERGED, MaxDiff(ku * ku, s->dVt + at * ku * ku, tip) / scale);
+    CheckTip(PETSC_FALSE, n, ku, A->V, kl, tip);
+    Check(P, TEST_MERGED, MaxDiff(kl * ku, s->dVb + at * kl * ku, tip) / scale);
+    CheckTip(PETSC_TRUE, n, ku, A->V, ku, tip);
+    if (left) Check(P, TEST_MERGED, MaxDiff(ku * ku, s->dVt + at * ku * ku, tip) / scale);
   }
   PetscCall(PetscFree(tip));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -304,7 +304,7 @@ static PetscErrorCode TestPivots(PetscSpikePrecision precision)
     PetscCall((*s.k->factor)(&s, &pivot, NULL, NULL));
     PetscCall((*s.k->spikes)(&s, falloff));
   }
-  for (PetscInt bad = 1; bad <= 9; bad++) { /* 9: none; with boosts also those behind it */
+  for (PetscInt bad = 1; bad <= 9; bad++) { /* 9: none; with boosts also those after it */
     for (PetscInt variant = 0; variant < 3; variant++) {
       const PetscReal off = variant == 1 ? 2 * PETSC_MACHINE_EPSILON : 0;
       SpikePivot pivot    = {variant ? 100 * PETSC_MACHINE_EPSILON : 0, variant == 2 ? (PetscReal)0.125 : 0, -5, -5, 0};
@@ -321,10 +321,10 @@ static PetscErrorCode TestPivots(PetscSpikePrecision precision)
       PetscCall(PetscArrayzero(s.dWb, 10 * 4));
       PetscCall((*s.k->merge)(&s, &pivot));
       if (variant < 2) {
-        Check(&P, PIVOTS, pivot.nboost == 0 && pivot.badrow == (bad < 9 ? bad : -1) ? 0 : 2);
+        Check(&P, TEST_PIVOTS, pivot.nboost == 0 && pivot.badrow == (bad < 9 ? bad : -1) ? 0 : 2);
         continue;
       }
-      Check(&P, PIVOTS, pivot.badrow == -1 && pivot.nboost == 9 - bad ? 0 : 2);
+      Check(&P, TEST_PIVOTS, pivot.badrow == -1 && pivot.nboost == 9 - bad ? 0 : 2);
       for (PetscInt q = 0; q <= 9; q++) { /* x_t = 8 / 0.125 at those, 8 / 0.5 at the others */
         PetscScalar t[4] = {0.0, 0.0, 8.0, 0.0};
 
@@ -333,7 +333,7 @@ static PetscErrorCode TestPivots(PetscSpikePrecision precision)
       PetscCall((*s.k->mergedtips)(&s, PETSC_FALSE, PETSC_TRUE, 1));
       PetscCall((*s.k->mergedtips)(&s, PETSC_FALSE, PETSC_FALSE, 1));
       for (PetscInt q = 1; q < 9; q++)
-        Check(&P, PIVOTS,
+        Check(&P, TEST_PIVOTS,
               (double)PetscAbsScalar(s.dtips[4 * q + 2] - (q >= bad ? (PetscScalar)64.0 : (PetscScalar)16.0)) / 1e-4);
     }
   }
@@ -414,7 +414,7 @@ static PetscErrorCode TestUp(const Reference *R, SpikeBand *s, PetscBool trans, 
     for (PetscInt q = 0; q <= np; q++)
       if (P->active[q]) Sides(P, trans, q, g, s->dtips + ((PetscCount)c * (np + 1) + q) * h);
   }
-  NoMalloc(P, EXTENT, (*s->k->mergedtips)(s, trans, PETSC_TRUE, S->nrhs));
+  NoMalloc(P, TEST_EXTENT, (*s->k->mergedtips)(s, trans, PETSC_TRUE, S->nrhs));
   for (PetscInt c = 0; c < S->nrhs; c++)
     for (PetscInt e = 0; e < 2; e++) {
       const PetscBool above = (PetscBool)(e == (PetscInt)trans);
@@ -423,9 +423,9 @@ static PetscErrorCode TestUp(const Reference *R, SpikeBand *s, PetscBool trans, 
       if (!P->active[q]) continue;
       t = s->dtips + ((PetscCount)c * (np + 1) + q) * h;
       Sides(P, trans, q, S->x0 + (PetscCount)c * n, u);
-      Check(P, trans ? UP_T : UP, MaxDiff(to - from, t + from, u + from) / (bound * S->scale));
+      Check(P, trans ? TEST_UP_T : TEST_UP, MaxDiff(to - from, t + from, u + from) / (bound * S->scale));
       for (PetscInt i = 0; i < h; i++) /* the outer sides are left as they are */
-        if (i < from || i >= to) Check(P, EXTENT, PetscIsNanScalar(t[i]) ? 0 : 2);
+        if (i < from || i >= to) Check(P, TEST_EXTENT, PetscIsNanScalar(t[i]) ? 0 : 2);
     }
   PetscCall(PetscFree2(g, u));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -442,15 +442,15 @@ static PetscErrorCode TestDown(const Reference *R, SpikeBand *s, PetscBool trans
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(h, &u, n, &z));
   SetOuter(P, s, trans, S);
-  NoMalloc(P, EXTENT, (*s->k->mergedtips)(s, trans, PETSC_FALSE, S->nrhs));
+  NoMalloc(P, TEST_EXTENT, (*s->k->mergedtips)(s, trans, PETSC_FALSE, S->nrhs));
   FillBytes(s->dwork, 0xFF, (size_t)s->maxrhs * n * sizeof(PetscScalar));
   for (PetscInt c = 0; c < S->nrhs; c++)
     for (PetscInt q = 1; q < np; q++) {
       Sides(P, trans, q, S->x + (PetscCount)c * n, u);
-      Check(P, trans ? DOWN_T : DOWN,
+      Check(P, trans ? TEST_DOWN_T : TEST_DOWN,
             MaxDiff(h, s->dtips + ((PetscCount)c * (np + 1) + q) * h, u) / (bound * S->scale));
     }
-  NoMalloc(P, EXTENT, (*s->k->mergedrhs)(s, trans, S->nrhs, S->b, S->ldb));
+  NoMalloc(P, TEST_EXTENT, (*s->k->mergedrhs)(s, trans, S->nrhs, S->b, S->ldb));
   for (PetscInt c = 0; c < S->nrhs; c++) {
     PetscCall(PetscArraycpy(z, S->b + (PetscCount)c * S->ldb, n));
     for (PetscInt q = 0; q <= np; q++) {
@@ -459,7 +459,7 @@ static PetscErrorCode TestDown(const Reference *R, SpikeBand *s, PetscBool trans
       else PetscCall(PetscArraycpy(u, S->outer + (2 * c + (q ? 1 : 0)) * h, h));
       Take(P, trans, q, u, z);
     }
-    Check(P, trans ? RHS_T : RHS, MaxDiff(n, s->dwork + (PetscCount)c * n, z) / (bound * S->scale * size));
+    Check(P, trans ? TEST_RHS_T : TEST_RHS, MaxDiff(n, s->dwork + (PetscCount)c * n, z) / (bound * S->scale * size));
   }
   PetscCall(PetscFree2(u, z));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -477,13 +477,13 @@ static PetscErrorCode TestWhole(const Reference *R, SpikeBand *s, PetscBool tran
   PetscCall(PetscMalloc1((PetscCount)n * S->nrhs, &x));
   FillBytes(s->dtips, 0xFF, (size_t)s->maxrhs * (np + 1) * (P->kl + P->ku) * sizeof(PetscScalar));
   FillBytes(s->dwork, 0xFF, bytes);
-  NoMalloc(P, EXTENT, (*s->k->sweep)(s, trans, SPIKE_SWEEP_ALL, 0, np, S->nrhs, S->b, S->ldb, s->dwork, n));
-  NoMalloc(P, EXTENT, (*s->k->mergedtips)(s, trans, PETSC_TRUE, S->nrhs));
+  NoMalloc(P, TEST_EXTENT, (*s->k->sweep)(s, trans, SPIKE_SWEEP_ALL, 0, np, S->nrhs, S->b, S->ldb, s->dwork, n));
+  NoMalloc(P, TEST_EXTENT, (*s->k->mergedtips)(s, trans, PETSC_TRUE, S->nrhs));
   SetOuter(P, s, trans, S);
-  NoMalloc(P, EXTENT, (*s->k->mergedtips)(s, trans, PETSC_FALSE, S->nrhs));
-  NoMalloc(P, EXTENT, (*s->k->mergedrhs)(s, trans, S->nrhs, S->b, S->ldb));
-  NoMalloc(P, EXTENT, (*s->k->sweep)(s, trans, SPIKE_SWEEP_ALL, 0, np, S->nrhs, s->dwork, n, x, n));
-  Check(P, trans ? WHOLE_T : WHOLE, MaxDiff(n * S->nrhs, x, S->x) / (bound * S->scale));
+  NoMalloc(P, TEST_EXTENT, (*s->k->mergedtips)(s, trans, PETSC_FALSE, S->nrhs));
+  NoMalloc(P, TEST_EXTENT, (*s->k->mergedrhs)(s, trans, S->nrhs, S->b, S->ldb));
+  NoMalloc(P, TEST_EXTENT, (*s->k->sweep)(s, trans, SPIKE_SWEEP_ALL, 0, np, S->nrhs, s->dwork, n, x, n));
+  Check(P, trans ? TEST_WHOLE_T : TEST_WHOLE, MaxDiff(n * S->nrhs, x, S->x) / (bound * S->scale));
   PetscCall(PetscFree(x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -523,7 +523,7 @@ static PetscErrorCode TestProblem(Problem *P)
     else {
       FillTips(P, &s);
       PetscCall((*s.k->spikes)(&s, falloff));
-      PetscCall(Merge(P, &s));
+      PetscCall(MergeAll(P, &s));
     }
     for (PetscInt trans = 0; trans < 2; trans++) {
       const PetscInt nrhs = ++turn % 9 + 1;
@@ -538,8 +538,8 @@ static PetscErrorCode TestProblem(Problem *P)
       PetscCall(SystemDestroy(&S));
     }
   }
-  Check(P, EXTENT, guard.nblocks == live ? 0 : 2);
-  Check(P, EXTENT, GuardDamage() ? 2 : 0);
+  Check(P, TEST_EXTENT, guard.nblocks == live ? 0 : 2);
+  Check(P, TEST_EXTENT, GuardDamage() ? 2 : 0);
   guard.damaged = 0;
   PetscCall(ReferenceDestroy(&R));
   PetscCall((*s.k->destroy)(&s));

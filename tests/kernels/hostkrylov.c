@@ -18,7 +18,7 @@ static PetscErrorCode ThereAgain(const void *from, size_t bytes, void *there)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode There(const void *from, size_t bytes, void **there)
+static PetscErrorCode PutThere(const void *from, size_t bytes, void **there)
 {
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(bytes, (char **)there));
@@ -26,7 +26,7 @@ static PetscErrorCode There(const void *from, size_t bytes, void **there)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Here(const void *there, size_t bytes, void *to)
+static PetscErrorCode GetHere(const void *there, size_t bytes, void *to)
 {
   PetscFunctionBegin;
   if (bytes) memcpy(to, there, bytes);
@@ -141,9 +141,9 @@ static PetscErrorCode TestMult(SpikeKrylov *s, const Pattern *p, PetscInt n, KSP
   PetscCall(PetscMalloc2(n, &z, n, &size));
   memset(v, 0xff, 5 * ld * sizeof(*v)); /* not numbers */
   for (PetscInt k = 0; k < 5; k++)
-    for (PetscInt i = 0; i < n; i++) v[k * ld + MARGIN + i] = Number(30 + k, i);
+    for (PetscInt i = 0; i < n; i++) v[k * ld + MARGIN + i] = NumberAt(30 + k, i);
   for (PetscInt fill = 0; fill < 2; fill++) { /* the second with new values */
-    for (PetscInt k = 0; k < csr.nz; k++) ((PetscScalar *)csr.aa)[k] = Number(40 + fill, k);
+    for (PetscInt k = 0; k < csr.nz; k++) ((PetscScalar *)csr.aa)[k] = NumberAt(40 + fill, k);
     if (fill) PetscCall((*s->k->refill)(s, &csr, copy));
     else PetscCall((*s->k->copy)(s, &csr, form, &copy));
     Check((PetscBool)((copy != NULL) == expected), where, copy ? "a copy was made" : "no copy was made");
@@ -182,13 +182,13 @@ static PetscErrorCode TestMult(SpikeKrylov *s, const Pattern *p, PetscInt n, KSP
       (*SpikeKrylovLoops_base[steps[k]])(n, &s->scalars->f, w, sums);
       for (PetscInt m = 0; m < info->ndots; m++)
         Check((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <= 4 * PETSC_MACHINE_EPSILON * n * PetscSqr(most + 2)),
-              where, "a sum behind a product");
+              where, "a sum after a product");
     }
     s->scalars->reason = KSP_CONVERGED_RTOL;
     y[0] = s->local[0] = 17.0;
     PetscCall((*s->k->mult)(s, copy, SPIKE_KRYLOV_NSTEPS, NULL, v + MARGIN, y, NULL));
     Check((PetscBool)(y[0] == (PetscScalar)17.0 && s->local[0] == (PetscScalar)17.0), where,
-          "a product behind a reason did something");
+          "a product after a reason did something");
     s->scalars->reason = 0;
   }
   PetscCall((*s->k->destroycopy)(s, &copy));
@@ -237,7 +237,7 @@ static PetscErrorCode NarrowProducts(SpikeKrylov *s, const SpikeKrylovCSR *csr, 
     for (PetscInt m = 0; m < SpikeKrylovSteps[step].ndots; m++)
       Check((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <=
                         4 * PETSC_MACHINE_EPSILON * csr->n * PetscSqr(most + 2)),
-            where, "a sum behind a product");
+            where, "a sum after a product");
   }
   PetscCall(PetscFree2(y, low));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,14 +261,14 @@ static PetscErrorCode TestNarrow(SpikeKrylov *s, const Pattern *p, PetscInt n, P
   PetscCall(PetscMalloc1(3 * ld, &v));
   memset(v, 0xff, 3 * ld * sizeof(*v)); /* not numbers */
   for (PetscInt k = 0; k < 3; k++)
-    for (PetscInt i = 0; i < n; i++) v[k * ld + MARGIN + i] = Number(50 + k, i);
-  for (PetscInt k = 0; k < csr.nz; k++) aa[k] = Number(60, k);
+    for (PetscInt i = 0; i < n; i++) v[k * ld + MARGIN + i] = NumberAt(50 + k, i);
+  for (PetscInt k = 0; k < csr.nz; k++) aa[k] = NumberAt(60, k);
   PetscCall((*s->k->copy)(s, &csr, KSP_FUSED_SPMV_DIA, &copy));
   PetscCall((*s->k->narrow)(s, copy, precision, PETSC_FALSE, &narrow));
   Check((PetscBool)!narrow, where, "a copy that a cache holds was made narrow unasked");
   for (PetscInt fill = 0; fill < 2; fill++) {
     if (fill) {
-      for (PetscInt k = 0; k < csr.nz; k++) aa[k] = (PetscReal)ldexp(1.0, 20) * Number(61, k);
+      for (PetscInt k = 0; k < csr.nz; k++) aa[k] = (PetscReal)ldexp(1.0, 20) * NumberAt(61, k);
       PetscCall((*s->k->refill)(s, &csr, copy));
     }
     PetscCall((*s->k->narrow)(s, copy, precision, PETSC_TRUE, &narrow));
@@ -399,11 +399,11 @@ int main(int argc, char **argv)
     PetscCall(PetscMemzero(&s, sizeof(s)));
     s.k = &SpikeKrylovKernels_Host;
     PetscCall((*s.k->create)(&s));
-    s.scalars->f.alpha = Number(20, 0);
-    s.scalars->f.beta  = Number(20, 1);
-    s.scalars->f.omega = Number(20, 2);
-    s.scalars->f.scale = Number(20, 3);
-    s.scalars->f.lag   = Number(20, 4);
+    s.scalars->f.alpha = NumberAt(20, 0);
+    s.scalars->f.beta  = NumberAt(20, 1);
+    s.scalars->f.omega = NumberAt(20, 2);
+    s.scalars->f.scale = NumberAt(20, 3);
+    s.scalars->f.lag   = NumberAt(20, 4);
     PetscCall(TestISA(&s));
     PetscCall(TestOffs(&s, 10000, KSP_FUSED_SPMV_DIA));
     PetscCall(TestLent(&s, 10000));

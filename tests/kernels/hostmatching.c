@@ -10,7 +10,7 @@ static char help[] = "Tests of src/common/matching.h on random sparse matrices.\
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST 60
+#define MAXROWS 60
 
 static PetscInt           number = 0, failed = 0;
 static unsigned long long state = 1;
@@ -31,9 +31,9 @@ static double Random(void)
 
 /* A random matrix, dense for the checks and in CSR for the function; exponents of its entries up to `range` */
 typedef struct {
-  PetscInt    n, ai[MOST + 1], aj[MOST * MOST];
-  PetscScalar aa[MOST * MOST];
-  double      a[MOST][MOST];
+  PetscInt    n, ai[MAXROWS + 1], aj[MAXROWS * MAXROWS];
+  PetscScalar aa[MAXROWS * MAXROWS];
+  double      a[MAXROWS][MAXROWS];
 } Problem;
 
 static void Make(PetscInt n, double density, double range, PetscBool zeros, Problem *P)
@@ -68,13 +68,13 @@ static PetscBool Augment(const Problem *P, PetscInt i, PetscBool seen[], PetscIn
   return PETSC_FALSE;
 }
 
-static PetscInt Most(const Problem *P)
+static PetscInt MostOf(const Problem *P)
 {
-  PetscInt row[MOST], most = 0;
+  PetscInt row[MAXROWS], most = 0;
 
   for (PetscInt j = 0; j < P->n; j++) row[j] = -1;
   for (PetscInt i = 0; i < P->n; i++) {
-    PetscBool seen[MOST] = {PETSC_FALSE};
+    PetscBool seen[MAXROWS] = {PETSC_FALSE};
 
     most += Augment(P, i, seen, row);
   }
@@ -82,13 +82,14 @@ static PetscInt Most(const Problem *P)
 }
 
 /* The logarithm of the largest product over all permutations of rows i, ..., n - 1 and the columns that are left */
-static double Best(const Problem *P, PetscInt i, unsigned int left)
+static double BestProduct(const Problem *P, PetscInt i, unsigned int left)
 {
   double best = -HUGE_VAL;
 
   if (i == P->n) return 0.0;
   for (PetscInt j = 0; j < P->n; j++)
-    if ((left >> j & 1) && P->a[i][j] > 0.0) best = fmax(best, log(P->a[i][j]) + Best(P, i + 1, left & ~(1u << j)));
+    if ((left >> j & 1) && P->a[i][j] > 0.0)
+      best = fmax(best, log(P->a[i][j]) + BestProduct(P, i + 1, left & ~(1u << j)));
   return best;
 }
 
@@ -99,10 +100,10 @@ static double Best(const Problem *P, PetscInt i, unsigned int left)
 static PetscBool Good(const Problem *P, const PetscInt col[], const PetscReal r[], const PetscReal c[],
                       PetscInt unmatched, const PetscInt first[])
 {
-  PetscBool used[MOST] = {PETSC_FALSE};
-  PetscInt  without    = 0;
-  const int most       = PetscDefined(USE_REAL_SINGLE) ? 120 : 1000;
-  PetscBool reach      = PETSC_TRUE;
+  PetscBool used[MAXROWS] = {PETSC_FALSE};
+  PetscInt  without       = 0;
+  const int most          = PetscDefined(USE_REAL_SINGLE) ? 120 : 1000;
+  PetscBool reach         = PETSC_TRUE;
   int       er, ec;
 
   for (PetscInt i = 0; i < P->n; i++) {
@@ -116,7 +117,7 @@ static PetscBool Good(const Problem *P, const PetscInt col[], const PetscReal r[
   }
   for (PetscInt k = without; k < SPIKE_MATCHING_NAMED; k++)
     if (first[k] != -1) return PETSC_FALSE;
-  if (without != unmatched || P->n - unmatched != Most(P)) return PETSC_FALSE;
+  if (without != unmatched || P->n - unmatched != MostOf(P)) return PETSC_FALSE;
   for (PetscInt i = 0; i < P->n && !unmatched && reach; i++)
     for (PetscInt j = 0; j < P->n; j++) {
       const double scaled = P->a[i][j] * (double)r[i] * (double)c[j];
@@ -256,11 +257,11 @@ static PetscErrorCode Test(void)
 
   PetscFunctionBegin;
   for (int k = 0; k < 4000; k++) {
-    const PetscInt n     = k < 40 ? k % 4 : k % 2 ? (PetscInt)(1 + Random() * 6) : (PetscInt)(Random() * MOST);
+    const PetscInt n     = k < 40 ? k % 4 : k % 2 ? (PetscInt)(1 + Random() * 6) : (PetscInt)(Random() * MAXROWS);
     const double   range = k % 3 ? 4.0 : PetscDefined(USE_REAL_SINGLE) ? 30.0 : 300.0;
     SpikeCSR       A;
-    PetscInt       col[MOST], unmatched, first[SPIKE_MATCHING_NAMED];
-    PetscReal      r[MOST], c[MOST];
+    PetscInt       col[MAXROWS], unmatched, first[SPIKE_MATCHING_NAMED];
+    PetscReal      r[MAXROWS], c[MAXROWS];
     PetscBool      finite;
 
     Make(n, 0.05 + Random() * (k % 5 ? 0.3 : 0.95), range, (PetscBool)(k % 7 == 0), &P);
@@ -272,7 +273,7 @@ static PetscErrorCode Test(void)
     cases[0]++;
     bad[0] += !finite || !Good(&P, col, r, c, unmatched, first);
     if (n <= 7 && !unmatched) {
-      double product = 0.0, best = Best(&P, 0, (1u << n) - 1);
+      double product = 0.0, best = BestProduct(&P, 0, (1u << n) - 1);
 
       for (PetscInt i = 0; i < n; i++) product += log(P.a[i][col[i]]);
       cases[1]++;
@@ -290,7 +291,7 @@ static PetscErrorCode Test(void)
       for (PetscInt j = 0; j < n; j++) {
         if (i != j && Random() < 0.7) continue;
         P.aj[P.ai[i + 1]]   = j;
-        P.aa[P.ai[i + 1]++] = i == j ? (PetscScalar)(2.0 * MOST) : (PetscScalar)(Random() - 0.5);
+        P.aa[P.ai[i + 1]++] = i == j ? (PetscScalar)(2.0 * MAXROWS) : (PetscScalar)(Random() - 0.5);
       }
     }
     PetscCall(SpikeMatching(n, &A, col, r, c, &unmatched, first, &finite));

@@ -12,15 +12,15 @@ static char help[] = "Tests of the band kernels with row exchanges, of each inst
 #define EPS   ((double)PETSC_MACHINE_EPSILON)
 
 typedef enum {
-  SOLVE,
-  SOLVE_T,
-  COLUMNS,
-  RANGES,
-  PARTS,
-  PIVOTS,
-  SINGULAR,
-  NOTNUMBER,
-  EXTENT,
+  TEST_SOLVE,
+  TEST_SOLVE_T,
+  TEST_COLUMNS,
+  TEST_RANGES,
+  TEST_PARTS,
+  TEST_PIVOTS,
+  TEST_SINGULAR,
+  TEST_NOTNUMBER,
+  TEST_EXTENT,
   NTOPICS
 } Topic;
 static const char *const topics[] = {"solves: small backward errors",
@@ -164,7 +164,7 @@ static void CheckGuards(const Band *B, const PetscScalar *x)
   for (PetscInt c = 0; c < B->nrhs; c++)
     for (PetscInt i = B->n; i < B->ldx; i++)
       if (x[i + c * B->ldx] == x[i + c * B->ldx]) touched = 2;
-  Check(EXTENT, touched, B->n, B->kl, B->ku, "vector");
+  Check(TEST_EXTENT, touched, B->n, B->kl, B->ku, "vector");
 }
 
 static double Same(const Band *B, PetscInt first, PetscInt cols, const PetscScalar *x, const PetscScalar *y)
@@ -193,19 +193,19 @@ static void TestSolves(const SpikeBandOps *ops, PetscInt n, PetscInt kl, PetscIn
   Create(ops, n, kl, ku, nrhs, &B);
   Fill(&B);
   ops->lu(n, kl, ku, B.a, &B.pivot);
-  Check(PIVOTS, B.pivot.badrow >= 0 || B.pivot.nboost ? 2 : 0, n, kl, ku, "bad pivot");
+  Check(TEST_PIVOTS, B.pivot.badrow >= 0 || B.pivot.nboost ? 2 : 0, n, kl, ku, "bad pivot");
   for (PetscInt j = 0; j < n; j++) { /* multipliers */
     const PetscInt     j0 = j / panel * panel, m = PetscMin(n - j0, kl + PetscMin(panel, n - j0));
     const PetscScalar *l = B.a + j0 * B.ld + panel + (j - j0) * (PetscCount)(kl + panel);
 
     for (PetscInt i = j - j0 + 1; i < m; i++)
-      Check(PIVOTS, Abs(l[i]) / (PetscDefined(USE_COMPLEX) ? 1.5 : 1 + 4 * EPS), n, kl, ku, "multiplier");
+      Check(TEST_PIVOTS, Abs(l[i]) / (PetscDefined(USE_COMPLEX) ? 1.5 : 1 + 4 * EPS), n, kl, ku, "multiplier");
   }
   for (PetscInt trans = 0; trans < 2; trans++) {
     Nan(B.x, B.ldx * nrhs);
     Solve(&B, (PetscBool)trans, nrhs, B.x);
     for (PetscInt c = 0; c < nrhs; c++)
-      Check(trans ? SOLVE_T : SOLVE, Backward(&B, (PetscBool)trans, c, B.x), n, kl, ku, "backward error");
+      Check(trans ? TEST_SOLVE_T : TEST_SOLVE, Backward(&B, (PetscBool)trans, c, B.x), n, kl, ku, "backward error");
     CheckGuards(&B, B.x);
     /* one by one */
     for (PetscInt c = 0; c < nrhs; c++) {
@@ -217,7 +217,7 @@ static void TestSolves(const SpikeBandOps *ops, PetscInt n, PetscInt kl, PetscIn
         ops->upper(B.f, 0, n, 1, B.y + c * B.ldx, B.ldx);
       }
     }
-    Check(COLUMNS, Same(&B, 0, nrhs, B.x, B.y), n, kl, ku, trans ? "transposed" : "plain");
+    Check(TEST_COLUMNS, Same(&B, 0, nrhs, B.x, B.y), n, kl, ku, trans ? "transposed" : "plain");
     /* the tip at the bottom first, and a forward sweep in two */
     if (n) {
       const PetscInt cut   = PetscMin((PetscInt)((Uniform() + 1) / 2 * (n + 1)), n);
@@ -232,10 +232,10 @@ static void TestSolves(const SpikeBandOps *ops, PetscInt n, PetscInt kl, PetscIn
       }
       if (trans) ops->lower_t(B.f, split, n, nrhs, B.y, B.ldx);
       else ops->upper(B.f, split, n, nrhs, B.y, B.ldx);
-      Check(RANGES, Same(&B, cut, nrhs, B.x, B.y), n, kl, ku, trans ? "transposed head" : "head");
+      Check(TEST_RANGES, Same(&B, cut, nrhs, B.x, B.y), n, kl, ku, trans ? "transposed head" : "head");
       if (trans) ops->lower_t(B.f, 0, split, nrhs, B.y, B.ldx);
       else ops->upper(B.f, 0, split, nrhs, B.y, B.ldx);
-      Check(RANGES, Same(&B, 0, nrhs, B.x, B.y), n, kl, ku, trans ? "transposed" : "plain");
+      Check(TEST_RANGES, Same(&B, 0, nrhs, B.x, B.y), n, kl, ku, trans ? "transposed" : "plain");
     }
   }
   /* right-hand sides that are zero up to row z: the end of the solution from a part of the factors */
@@ -250,7 +250,7 @@ static void TestSolves(const SpikeBandOps *ops, PetscInt n, PetscInt kl, PetscIn
       for (PetscInt i = 0; i < n; i++) B.y[i + c * B.ldx] = B.b[i + c * B.ldx];
     ops->lower(SpikeBandPart(B.f, f0, n - f0), 0, n - f0, nrhs, B.y + f0, B.ldx, B.y + f0, B.ldx);
     ops->upper(SpikeBandPart(B.f, r0, n - r0), 0, n - r0, nrhs, B.y + r0, B.ldx);
-    Check(PARTS, Same(&B, r0, nrhs, B.x, B.y), n, kl, ku, "bottom");
+    Check(TEST_PARTS, Same(&B, r0, nrhs, B.x, B.y), n, kl, ku, "bottom");
     CheckGuards(&B, B.y);
   }
   Destroy(&B);
@@ -268,7 +268,7 @@ static void TestTies(const SpikeBandOps *ops, PetscInt kl)
     for (PetscInt i = j; i < n; i++) Set(&B, i, j, (i * i + j) % 2 ? -1 : 1);
   ops->lu(n, kl, 0, B.a, &B.pivot);
   memcpy(swap, B.a, (size_t)w * sizeof(int));
-  for (PetscInt c = 0; c < w; c++) Check(PIVOTS, swap[c] == c ? 0 : 2, n, kl, 0, "ties");
+  for (PetscInt c = 0; c < w; c++) Check(TEST_PIVOTS, swap[c] == c ? 0 : 2, n, kl, 0, "ties");
   Destroy(&B);
 }
 
@@ -286,10 +286,10 @@ static void TestSingular(const SpikeBandOps *ops, PetscInt n, PetscInt kl, Petsc
     B.pivot.boost = boost ? (PetscReal)0.125 : 0;
     ops->lu(n, kl, ku, B.a, &B.pivot);
     if (boost) {
-      Check(SINGULAR, B.pivot.badrow == -1 && B.pivot.nboost == 1 ? 0 : 2, n, kl, ku, "boosted");
+      Check(TEST_SINGULAR, B.pivot.badrow == -1 && B.pivot.nboost == 1 ? 0 : 2, n, kl, ku, "boosted");
       Solve(&B, PETSC_FALSE, 1, B.x);
-      for (PetscInt i = 0; i < n; i++) Check(SINGULAR, Abs(B.x[i]) < 1e30 ? 0 : 2, n, kl, ku, "finite");
-    } else Check(SINGULAR, B.pivot.badrow == bad && B.pivot.badvalue == 0 ? 0 : 2, n, kl, ku, "row");
+      for (PetscInt i = 0; i < n; i++) Check(TEST_SINGULAR, Abs(B.x[i]) < 1e30 ? 0 : 2, n, kl, ku, "finite");
+    } else Check(TEST_SINGULAR, B.pivot.badrow == bad && B.pivot.badvalue == 0 ? 0 : 2, n, kl, ku, "row");
     Destroy(&B);
   }
 }
@@ -306,7 +306,7 @@ static void TestNotNumber(const SpikeBandOps *ops, PetscInt n, PetscInt kl, Pets
     B.pivot.boost = (PetscReal)0.125; /* boosts what is zero, not that */
     ops->lu(n, kl, ku, B.a, &B.pivot);
     /* an entry above the diagonal of a lower right corner may never meet a pivot: then it is in U */
-    if (kl && i >= j) Check(NOTNUMBER, B.pivot.badrow >= 0 ? 0 : 2, n, kl, ku, kind ? "infinity" : "NaN");
+    if (kl && i >= j) Check(TEST_NOTNUMBER, B.pivot.badrow >= 0 ? 0 : 2, n, kl, ku, kind ? "infinity" : "NaN");
     Destroy(&B);
   }
 }

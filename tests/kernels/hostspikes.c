@@ -4,21 +4,21 @@
   corrections, against dense LAPACK
 */
 static char
-  help[] = "Tests of SpikeKernels_Host: spikes, reduced systems and corrections against dense references.\n\n";
+  help[] = "Tests of SpikeBandKernels_Host: spikes, reduced systems and corrections against dense references.\n\n";
 
 typedef enum {
-  LEFTTIPS,
-  RIGHTTIPS,
-  WINDOWS,
-  FALLOFF,
-  FACTOR,
-  REDUCED,
-  SOLVETIPS,
-  CORRECT,
-  CORRECT_T,
-  ADJOINT,
-  COLUMNS,
-  EXTENT,
+  TEST_LEFTTIPS,
+  TEST_RIGHTTIPS,
+  TEST_WINDOWS,
+  TEST_FALLOFF,
+  TEST_FACTOR,
+  TEST_REDUCED,
+  TEST_SOLVETIPS,
+  TEST_CORRECT,
+  TEST_CORRECT_T,
+  TEST_ADJOINT,
+  TEST_COLUMNS,
+  TEST_EXTENT,
   NTOPICS
 } Topic;
 static const char *const topics[] = {"left tips: the spikes of the leading corners",
@@ -66,11 +66,11 @@ static void CheckWindow(const Problem *P, PetscInt m, PetscInt ncols, const Pets
   const PetscInt K = PetscMax(P->kl, P->ku), least = Reach(P, m, ncols, S, fromtop, 8 * P->eps),
                  most = Reach(P, m, ncols, S, fromtop, P->eps / 8);
 
-  Check(P, WINDOWS, window >= least ? 0 : (double)least / PetscMax(window, 1));
-  Check(P, WINDOWS, window <= m ? 0 : 2);
+  Check(P, TEST_WINDOWS, window >= least ? 0 : (double)least / PetscMax(window, 1));
+  Check(P, TEST_WINDOWS, window <= m ? 0 : 2);
   /* rounding may hold a tail up */
   if (most <= SpikeMaxCorner(P->kl, P->ku) - K)
-    Check(P, WINDOWS, window <= 2 * most + K ? 0 : (double)window / (2 * most + K));
+    Check(P, TEST_WINDOWS, window <= 2 * most + K ? 0 : (double)window / (2 * most + K));
 }
 
 static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
@@ -84,7 +84,7 @@ static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
   PetscFunctionBegin;
   if (!P->coupled) {
     PetscCall((*s->k->factor)(s, &pivot, NULL, NULL));
-    Check(P, FACTOR, pivot.nboost == 0 && pivot.badrow == -1 ? 0 : 2);
+    Check(P, TEST_FACTOR, pivot.nboost == 0 && pivot.badrow == -1 ? 0 : 2);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt q = 0; q <= P->np; q++) W[q] = V[q] = (PetscReal)NAN;
@@ -95,10 +95,10 @@ static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
   for (PetscInt i = 0; i < tip; i++) save[i] = s->dVb[i] = Random() / (4 * K);
   for (PetscInt i = 0; i < tip; i++) save[tip + i] = s->dWt[(PetscCount)P->np * tip + i] = Random() / (4 * K);
   PetscCall((*s->k->factor)(s, &pivot, &corner, falloff));
-  Check(P, LEFTTIPS, corner.nboost == 0 ? 0 : 2);
-  Check(P, FACTOR, pivot.nboost == 0 && pivot.badrow == -1 ? 0 : 2);
-  Check(P, LEFTTIPS, CompareBytes(save + tip, s->dWt + (PetscCount)P->np * tip, tip * sizeof(*save)) ? 2 : 0);
-  Check(P, RIGHTTIPS, CompareBytes(save, s->dVb, tip * sizeof(*save)) ? 2 : 0);
+  Check(P, TEST_LEFTTIPS, corner.nboost == 0 ? 0 : 2);
+  Check(P, TEST_FACTOR, pivot.nboost == 0 && pivot.badrow == -1 ? 0 : 2);
+  Check(P, TEST_LEFTTIPS, CompareBytes(save + tip, s->dWt + (PetscCount)P->np * tip, tip * sizeof(*save)) ? 2 : 0);
+  Check(P, TEST_RIGHTTIPS, CompareBytes(save, s->dVb, tip * sizeof(*save)) ? 2 : 0);
   PetscCall(PetscFree(save));
   for (PetscInt p = 0; p < P->np; p++) {
     const PetscInt m = D[p].m;
@@ -110,22 +110,22 @@ static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
 
       PetscCall(DenseCreate(P, p, l, &corner));
       for (PetscInt c = 0; c < kl; c++)
-        Check(P, LEFTTIPS,
+        Check(P, TEST_LEFTTIPS,
               MaxDiff(ku, s->dWt + (PetscCount)p * tip + c * ku, corner.W + c * l) /
                 (bound * (MaxAbs(l * kl, corner.W) + 1e-30)));
       PetscCall(DenseDestroy(&corner));
       CheckWindow(P, m, kl, D[p].W, PETSC_TRUE, s->wtop[p]);
-      Check(P, FALLOFF, W[p] <= 0 ? 0 : 2);
-      if (P->kind == DECOUPLED) Check(P, FALLOFF, W[p] == PETSC_MIN_REAL ? 0 : 2);
+      Check(P, TEST_FALLOFF, W[p] <= 0 ? 0 : 2);
+      if (P->kind == DECOUPLED) Check(P, TEST_FALLOFF, W[p] == PETSC_MIN_REAL ? 0 : 2);
     }
     if (P->active[p + 1] && ku) {
       for (PetscInt c = 0; c < ku; c++)
-        Check(P, RIGHTTIPS,
+        Check(P, TEST_RIGHTTIPS,
               MaxDiff(kl, s->dVb + (PetscCount)(p + 1) * tip + c * kl, D[p].V + c * m + m - kl) /
                 (bound * (MaxAbs(m * ku, D[p].V) + 1e-30)));
       CheckWindow(P, m, ku, D[p].V, PETSC_FALSE, s->wbot[p]);
-      Check(P, FALLOFF, V[p + 1] <= 0 ? 0 : 2);
-      if (P->kind == DECOUPLED) Check(P, FALLOFF, V[p + 1] == PETSC_MIN_REAL ? 0 : 2);
+      Check(P, TEST_FALLOFF, V[p + 1] <= 0 ? 0 : 2);
+      if (P->kind == DECOUPLED) Check(P, TEST_FALLOFF, V[p + 1] == PETSC_MIN_REAL ? 0 : 2);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -156,7 +156,7 @@ static PetscErrorCode TestFalloff(PetscSpikePrecision precision)
 
     /* d - 2 would be lost in the rounding of d */
     if (SpikePrecisionBytes(precision) == 2 && thetas[t] * thetas[t] < 40 * SpikePrecisionEpsilon(precision)) continue;
-    PetscCall(ProblemCreate(&shape, SLOW, 0, precision, &P));
+    PetscCall(ProblemCreate(&shape, SLOWFALL, 0, precision, &P));
     for (PetscInt i = 0; i < P.n; i++) {
       P.a[3 * i]     = i ? -1.0 : 0.0;
       P.a[3 * i + 1] = d;
@@ -174,13 +174,13 @@ static PetscErrorCode TestFalloff(PetscSpikePrecision precision)
     for (PetscInt right = 0; right < 2; right++) {
       const PetscReal rate = right ? V[1] : W[1];
 
-      Check(&P, FALLOFF,
+      Check(&P, TEST_FALLOFF,
             rate <= 0 ? (double)((slow ? -rate - thetas[t] : PetscAbsReal(rate + thetas[t])) / (0.25 * thetas[t])) : 2);
     }
     for (PetscInt right = 0; right < 2; right++) {
       const double m = shape.sizes[right ? 0 : 1], rows = 1 + PetscFloorReal(-PetscLogReal(8 * P.eps) / thetas[t]);
 
-      Check(&P, WINDOWS, PetscMin(rows, m) / (right ? s.wbot[0] : s.wtop[1]));
+      Check(&P, TEST_WINDOWS, PetscMin(rows, m) / (right ? s.wbot[0] : s.wtop[1]));
     }
     PetscCall(PiecesDestroy(parts));
     PetscCall((*s.k->destroy)(&s));
@@ -227,7 +227,7 @@ static PetscErrorCode TestSolveTips(const Problem *P, SpikeBand *s, PetscBool tr
         double e             = 0, size;
 
         if (q < q0 || q >= q1 || !P->active[q]) {
-          Check(P, SOLVETIPS, Bits(kl + ku, g + o, s->dtips + o) ? 0 : 2);
+          Check(P, TEST_SOLVETIPS, Bits(kl + ku, g + o, s->dtips + o) ? 0 : 2);
           continue;
         }
         for (PetscInt i = 0; i < kl + ku; i++) { /* [I Vb; Wt I] x - g */
@@ -240,7 +240,7 @@ static PetscErrorCode TestSolveTips(const Problem *P, SpikeBand *s, PetscBool tr
           if (!((double)PetscAbsScalar(r) <= e)) e = (double)PetscAbsScalar(r);
         }
         size = 1 + InfNorm(kl, ku, Vb) + InfNorm(ku, kl, Wt);
-        Check(P, SOLVETIPS,
+        Check(P, TEST_SOLVETIPS,
               e / ((double)PETSC_MACHINE_EPSILON * 20 * (kl + ku) * size * size * (1 + MaxAbs(kl + ku, x))));
       }
     }
@@ -277,7 +277,7 @@ static PetscErrorCode TestReduced(PetscSpikePrecision precision)
       }
       PetscCall((*s.k->reduced)(&s, 0, 5, &pivot));
       if (variant == 2) { /* all boosted: tips (0 0; 8 0) become x_t = 8 / 0.125 in that row */
-        Check(&P, REDUCED, pivot.badrow == -1 && pivot.nboost == 4 - first ? 0 : 2);
+        Check(&P, TEST_REDUCED, pivot.badrow == -1 && pivot.nboost == 4 - first ? 0 : 2);
         for (PetscInt q = 0; q <= 4; q++) {
           PetscScalar t[4] = {0.0, 0.0, 8.0, 0.0};
 
@@ -285,14 +285,14 @@ static PetscErrorCode TestReduced(PetscSpikePrecision precision)
         }
         PetscCall((*s.k->solvetips)(&s, PETSC_FALSE, 0, 5, 1));
         for (PetscInt q = first; q < 4; q++)
-          Check(&P, REDUCED, (double)PetscAbsScalar(s.dtips[4 * q + 2] - (PetscScalar)64.0) / 1e-4);
+          Check(&P, TEST_REDUCED, (double)PetscAbsScalar(s.dtips[4 * q + 2] - (PetscScalar)64.0) / 1e-4);
         continue;
       }
-      Check(&P, REDUCED, pivot.nboost == 0 && pivot.badrow == (first < 4 ? first : -1) ? 0 : 2);
+      Check(&P, TEST_REDUCED, pivot.nboost == 0 && pivot.badrow == (first < 4 ? first : -1) ? 0 : 2);
       PetscCall((*s.k->reduced)(&s, 2, 5, &pivot));
-      Check(&P, REDUCED, pivot.badrow == (first < 4 ? PetscMax(first, 2) : -1) ? 0 : 2);
+      Check(&P, TEST_REDUCED, pivot.badrow == (first < 4 ? PetscMax(first, 2) : -1) ? 0 : 2);
       PetscCall((*s.k->reduced)(&s, 0, 1, &pivot));
-      Check(&P, REDUCED, pivot.badrow == -1 ? 0 : 2);
+      Check(&P, TEST_REDUCED, pivot.badrow == -1 ? 0 : 2);
     }
   }
   PetscCall((*s.k->destroy)(&s));
@@ -318,8 +318,8 @@ static PetscErrorCode TestCorrect(const Problem *P, SpikeBand *s, const Dense D[
     const PetscInt m = D[p].m, s0 = P->start[p], s1 = P->start[p + 1];
 
     for (PetscCount i = 0; i < ldx * nrhs; i++) keep[i] = x[i] = Random();
-    NoMalloc(P, EXTENT, (*s->k->correct)(s, trans, p, p + 1, nrhs, x, ldx));
-    Check(P, EXTENT, Bits((PetscInt)nt, tips, s->dtips) ? 0 : 2);
+    NoMalloc(P, TEST_EXTENT, (*s->k->correct)(s, trans, p, p + 1, nrhs, x, ldx));
+    Check(P, TEST_EXTENT, Bits((PetscInt)nt, tips, s->dtips) ? 0 : 2);
     for (PetscInt c = 0; c < nrhs; c++) {
       const PetscScalar *t0 = tips + ((PetscCount)c * (np + 1) + p) * (kl + ku), *t1 = t0 + kl + ku;
       double             scale;
@@ -340,10 +340,10 @@ static PetscErrorCode TestCorrect(const Problem *P, SpikeBand *s, const Dense D[
       PetscCall(DenseSolve(&D[p], trans, 1, z));
       scale = MaxAbs(m, keep + c * ldx + s0) + MaxAbs(m, z);
       for (PetscInt i = 0; i < m; i++) z[i] = keep[c * ldx + s0 + i] - z[i];
-      Check(P, trans ? CORRECT_T : CORRECT,
+      Check(P, trans ? TEST_CORRECT_T : TEST_CORRECT,
             MaxDiff(m, z, x + c * ldx + s0) /
               ((double)P->eps * 40 * (2 + PetscMax(kl, ku)) * D[p].cond * scale + 1e-300));
-      Check(P, EXTENT,
+      Check(P, TEST_EXTENT,
             Bits(s0, x + c * ldx, keep + c * ldx) && Bits((PetscInt)(ldx - s1), x + c * ldx + s1, keep + c * ldx + s1)
               ? 0
               : 2);
@@ -360,7 +360,7 @@ static PetscErrorCode Apply(const Problem *P, SpikeBand *s, PetscBool trans, Pet
   const PetscInt n = P->n, np = P->np, tip = P->kl + P->ku;
 
   PetscFunctionBegin;
-  NoMalloc(P, EXTENT, (*s->k->sweep)(s, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, n, x, n));
+  NoMalloc(P, TEST_EXTENT, (*s->k->sweep)(s, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, n, x, n));
   for (PetscInt c = 0; c < nrhs; c++) {
     PetscScalar *t = s->dtips + (PetscCount)c * (np + 1) * tip;
 
@@ -371,8 +371,8 @@ static PetscErrorCode Apply(const Problem *P, SpikeBand *s, PetscBool trans, Pet
       PetscCall(PetscArrayzero(t + np * tip, tip));
     }
   }
-  NoMalloc(P, EXTENT, (*s->k->solvetips)(s, trans, 0, np + 1, nrhs));
-  NoMalloc(P, EXTENT, (*s->k->correct)(s, trans, 0, np, nrhs, x, n));
+  NoMalloc(P, TEST_EXTENT, (*s->k->solvetips)(s, trans, 0, np + 1, nrhs));
+  NoMalloc(P, TEST_EXTENT, (*s->k->correct)(s, trans, 0, np, nrhs, x, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -391,7 +391,7 @@ static PetscErrorCode TestColumns(const Problem *P, SpikeBand *s, const Dense D[
   PetscCall(Apply(P, s, trans, nrhs, b, x));
   for (PetscInt c = 0; c < nrhs; c++) {
     PetscCall(Apply(P, s, trans, 1, b + (PetscCount)c * n, y));
-    Check(P, COLUMNS,
+    Check(P, TEST_COLUMNS,
           MaxDiff(n, x + (PetscCount)c * n, y) /
             ((double)PETSC_MACHINE_EPSILON * 20 * (2 + P->kl + P->ku) * cond * cond * MaxAbs(n, y)));
   }
@@ -419,7 +419,7 @@ static PetscErrorCode TestAdjoint(const Problem *P, SpikeBand *s, const Dense D[
   }
   for (PetscInt p = 0; p < np; p++) cond = PetscMax(cond, D[p].cond);
   size = n * (MaxAbs(n, u) * MaxAbs(n, y) + MaxAbs(n, x) * MaxAbs(n, v));
-  Check(P, ADJOINT, (double)PetscAbsScalar(a - b) / ((double)P->eps * 10 * (2 + P->kl + P->ku) * cond * size));
+  Check(P, TEST_ADJOINT, (double)PetscAbsScalar(a - b) / ((double)P->eps * 10 * (2 + P->kl + P->ku) * cond * size));
   PetscCall(PetscFree4(x, y, u, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -449,7 +449,7 @@ static PetscErrorCode TestProblem(Problem *P)
   PetscCall(TestTips(P, &s, D));
   FillBytes(s.dR, 0xFF, (size_t)(P->np + 1) * P->ku * P->ku * sizeof(PetscScalar));
   PetscCall((*s.k->reduced)(&s, 0, P->np + 1, &pivot));
-  Check(P, REDUCED, pivot.badrow == -1 && pivot.nboost == 0 ? 0 : 2);
+  Check(P, TEST_REDUCED, pivot.badrow == -1 && pivot.nboost == 0 ? 0 : 2);
   for (PetscInt trans = 0; trans < 2; trans++) {
     for (PetscInt nrhs = 1; nrhs <= 3; nrhs += 2) {
       PetscCall(TestSolveTips(P, &s, (PetscBool)trans, nrhs));
@@ -458,8 +458,8 @@ static PetscErrorCode TestProblem(Problem *P)
     PetscCall(TestColumns(P, &s, D, (PetscBool)trans));
   }
   PetscCall(TestAdjoint(P, &s, D));
-  Check(P, EXTENT, guard.nblocks == live ? 0 : 2);
-  Check(P, EXTENT, GuardDamage() ? 2 : 0);
+  Check(P, TEST_EXTENT, guard.nblocks == live ? 0 : 2);
+  Check(P, TEST_EXTENT, GuardDamage() ? 2 : 0);
   guard.damaged = 0;
   for (PetscInt p = 0; p < P->np; p++) PetscCall(DenseDestroy(&D[p]));
   PetscCall((*s.k->destroy)(&s));

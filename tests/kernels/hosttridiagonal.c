@@ -110,7 +110,7 @@ static void DataFill(const Batch *batch, Data *a, TriKind kind, PetscInt64 seed)
     for (PetscInt i = 0; i < a->n + 3; i++) a->b[c * (a->n + 3) + i] = TriRandom(5 + c, i + seed);
 }
 
-static PetscErrorCode Create(const Batch *batch, const Data *a, const Method *m, SpikeTridiagonal *t)
+static PetscErrorCode CreateData(const Batch *batch, const Data *a, const Method *m, SpikeTridiagonal *t)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(t, sizeof(*t)));
@@ -127,8 +127,8 @@ static PetscErrorCode Create(const Batch *batch, const Data *a, const Method *m,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Where(const Batch *batch, const Data *a, const Method *m, TriKind kind, PetscBool trans,
-                            char where[], size_t size)
+static PetscErrorCode WriteWhere(const Batch *batch, const Data *a, const Method *m, TriKind kind, PetscBool trans,
+                                 char where[], size_t size)
 {
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(where, size,
@@ -155,8 +155,8 @@ static PetscErrorCode TestSolve(const Batch *batch, const Method *m, TriKind kin
   PetscFunctionBegin;
   PetscCall(DataCreate(batch, &a));
   before = guard.bytes;
-  PetscCall(Create(batch, &a, m, &t));
-  PetscCall(Where(batch, &a, m, kind, PETSC_FALSE, where, sizeof(where)));
+  PetscCall(CreateData(batch, &a, m, &t));
+  PetscCall(WriteWhere(batch, &a, m, kind, PETSC_FALSE, where, sizeof(where)));
   PetscCall((*HOST->bytes)(&t, &bytes));
   Check((PetscBool)(PetscAbsReal(guard.bytes - before - bytes) <= 2048 + 0.05 * bytes), where, "bytes");
   count = guard.count;
@@ -168,7 +168,7 @@ static PetscErrorCode TestSolve(const Batch *batch, const Method *m, TriKind kin
       const PetscInt ldb = a.n + 3, ldx = a.n + 5;
       PetscBool      same = PETSC_TRUE, kept = PETSC_TRUE;
 
-      PetscCall(Where(batch, &a, m, kind, (PetscBool)trans, where, sizeof(where)));
+      PetscCall(WriteWhere(batch, &a, m, kind, (PetscBool)trans, where, sizeof(where)));
       memset(a.x, 0xff, NRHS * (size_t)ldx * sizeof(*a.x));
       for (PetscInt c = 0; c < NRHS; c++)
         for (PetscInt i = a.n; i < ldx; i++) a.x[c * ldx + i] = 17.0;
@@ -180,7 +180,7 @@ static PetscErrorCode TestSolve(const Batch *batch, const Method *m, TriKind kin
         PetscCall((*HOST->apply)(&t, (PetscBool)trans, 1, a.y + c * ldx, ldx, a.y + c * ldx, ldx));
         same = (PetscBool)(same && !memcmp(a.x + c * ldx, a.y + c * ldx, (size_t)a.n * sizeof(*a.x)));
       }
-      Check(kept, where, "rows behind the last were touched");
+      Check(kept, where, "rows after the last were touched");
       Check(same, where, "one column in place differs from all columns");
       PetscCall((*HOST->apply)(&t, (PetscBool)trans, 0, a.b, ldb, a.x, ldx));
       for (PetscInt i = 0; i < batch->nsys; i++) {
@@ -235,8 +235,8 @@ static PetscErrorCode TestFailure(const Batch *batch, const Method *m, PetscInt 
   PetscFunctionBegin;
   if (!length || (length < 3 && (spoil == 2 || spoil == 3))) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DataCreate(batch, &a));
-  PetscCall(Create(batch, &a, m, &t));
-  PetscCall(Where(batch, &a, m, TRI_DOMINANT, PETSC_FALSE, where, sizeof(where)));
+  PetscCall(CreateData(batch, &a, m, &t));
+  PetscCall(WriteWhere(batch, &a, m, TRI_DOMINANT, PETSC_FALSE, where, sizeof(where)));
   PetscCall(PetscStrlcat(where, ", ", sizeof(where)));
   PetscCall(PetscStrlcat(where, spoils[spoil], sizeof(where)));
   DataFill(batch, &a, TRI_DOMINANT, 0);
@@ -281,8 +281,8 @@ static PetscErrorCode TestBoost(const Method *m)
 
   PetscFunctionBegin;
   PetscCall(DataCreate(&batch, &a));
-  PetscCall(Create(&batch, &a, m, &t));
-  PetscCall(Where(&batch, &a, m, TRI_DOMINANT, PETSC_FALSE, where, sizeof(where)));
+  PetscCall(CreateData(&batch, &a, m, &t));
+  PetscCall(WriteWhere(&batch, &a, m, TRI_DOMINANT, PETSC_FALSE, where, sizeof(where)));
   DataFill(&batch, &a, TRI_DOMINANT, 0);
   for (PetscInt i = 20; i < 23; i++) a.dl[i] = a.d[i] = a.du[i] = 0.0;
   PetscCall((*HOST->setup)(&t, a.dl, a.d, a.du, &pv));
@@ -293,7 +293,7 @@ static PetscErrorCode TestBoost(const Method *m)
     PetscCall((*HOST->apply)(&t, (PetscBool)trans, 1, a.b, a.n, a.x, a.n));
     for (PetscInt i = 0; i < a.n; i++) finite = (PetscBool)(finite && PetscAbsScalar(a.x[i]) <= PETSC_MAX_REAL);
   }
-  Check(finite, where, "not finite behind boosted pivots");
+  Check(finite, where, "not finite after boosted pivots");
   PetscCall((*HOST->destroy)(&t));
   PetscCall(DataDestroy(&a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -323,12 +323,12 @@ static PetscErrorCode TestBreakdown(void)
   PetscFunctionBegin;
   PetscCall(DataCreate(&batch, &a));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(expected); k++) {
-    PetscCall(Create(&batch, &a, &expected[k].m, &t));
+    PetscCall(CreateData(&batch, &a, &expected[k].m, &t));
     for (int swap = 0; swap < 2; swap++) {
       char            where[200];
       const PetscBool solved = (PetscBool)(swap ? expected[k].swap : expected[k].zeros);
 
-      PetscCall(Where(&batch, &a, &expected[k].m, TRI_ZEROS, PETSC_FALSE, where, sizeof(where)));
+      PetscCall(WriteWhere(&batch, &a, &expected[k].m, TRI_ZEROS, PETSC_FALSE, where, sizeof(where)));
       DataFill(&batch, &a, TRI_ZEROS, 0);
       for (PetscInt i = 0; i < a.n && swap; i++) {
         a.d[i]  = 0.0;
@@ -367,7 +367,7 @@ static PetscErrorCode TestMemory(const Method *m)
   for (k = 1; ierr && k < 1000; k++) {
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     guard.failat = guard.count + k;
-    ierr         = Create(&batch, &a, m, &t);
+    ierr         = CreateData(&batch, &a, m, &t);
     guard.failat = 0;
     PetscCall(PetscPopErrorHandler());
     PetscCall((*HOST->destroy)(&t));
@@ -393,20 +393,20 @@ static PetscErrorCode TestChoices(void)
 
   PetscFunctionBegin;
   PetscCall(DataCreate(&batch, &a));
-  PetscCall(Create(&batch, &a, &cr, &t));
+  PetscCall(CreateData(&batch, &a, &cr, &t));
   Check((PetscBool)(t.used == PC_SPIKE_TRIDIAGONAL_PARTITION && t.local == PC_SPIKE_TRIDIAGONAL_CR && t.nchunks > 2),
         "cr", "long systems are not partitioned");
   PetscCall((*HOST->destroy)(&t));
-  PetscCall(Create(&batch, &a, &whole, &t));
+  PetscCall(CreateData(&batch, &a, &whole, &t));
   Check((PetscBool)(t.used == PC_SPIKE_TRIDIAGONAL_CR && t.local == PC_SPIKE_TRIDIAGONAL_CR && t.nchunks == 2), "cr",
         "systems are partitioned unasked");
   PetscCall((*HOST->destroy)(&t));
-  PetscCall(Create(&batch, &a, &pivoting, &t));
+  PetscCall(CreateData(&batch, &a, &pivoting, &t));
   Check((PetscBool)(t.used == PC_SPIKE_TRIDIAGONAL_PARTITION && t.local == PC_SPIKE_TRIDIAGONAL_THOMAS), "auto",
         "pivoting");
   PetscCall((*HOST->destroy)(&t));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = Create(&batch, &a, &wrong, &t);
+  ierr = CreateData(&batch, &a, &wrong, &t);
   PetscCall(PetscPopErrorHandler());
   Check((PetscBool)(ierr == PETSC_ERR_ARG_INCOMP), "cr", "pivoting is taken");
   PetscCall((*HOST->destroy)(&t));

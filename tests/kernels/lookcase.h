@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   lookcase.h: what looks at random patterns find, against searches that take each figure by itself; for hostlook.c and
-  cudalook.c, which set `kernels` and `memory`
+  devicelook.c, which set `kernels` and `memory`
 */
 #include "tap.h"
 #include "random.h"
@@ -73,7 +73,7 @@ static void Add(Matrix *A, int part, PetscInt row, PetscInt col, PetscScalar val
   A->aa[part][A->ai[part][row + 1]++] = value;
 }
 
-static PetscScalar Value(const Pattern *p)
+static PetscScalar ValueOf(const Pattern *p)
 {
   const PetscScalar v = Random();
 
@@ -107,7 +107,7 @@ static void Order(PetscInt count, PetscInt *aj, PetscScalar *aa, PetscBool mixed
 static PetscErrorCode Create(const Pattern *p, PetscInt n, PetscInt nparts, Matrix *A)
 {
   const PetscInt most = n * (p->kl + p->ku + 2) + 2 * n;
-  PetscInt       from = 0, behind = n; /* the system that a row is in */
+  PetscInt       from = 0, after = n; /* the system that a row is in */
 
   PetscFunctionBeginUser;
   A->n      = n;
@@ -119,29 +119,29 @@ static PetscErrorCode Create(const Pattern *p, PetscInt n, PetscInt nparts, Matr
     A->ai[part][0] = 0;
   }
   for (PetscInt g = 0; g < 2 * GHOSTS; g++) A->colmap[g] = g < GHOSTS ? 1000 - GHOSTS + g : 1000 + n + g - GHOSTS;
-  if (p->cut > 0) behind = 0;
+  if (p->cut > 0) after = 0;
   for (PetscInt i = 0; i < n; i++) {
-    if (i == behind) {
+    if (i == after) {
       from = i;
-      do behind++;
-      while (behind < n && !Chance(p->cut));
+      do after++;
+      while (after < n && !Chance(p->cut));
     }
     for (int part = 0; part < 2; part++) A->ai[part][i + 1] = A->ai[part][i];
-    for (PetscInt j = PetscMax(i - p->kl, from); j <= PetscMin(i + p->ku, behind - 1); j++) {
+    for (PetscInt j = PetscMax(i - p->kl, from); j <= PetscMin(i + p->ku, after - 1); j++) {
       if (p->only * (j - i) < 0) continue;
       if (j == i && !Chance(p->without))
         Add(A, 0, i, i,
-            Chance(p->small) ? (PetscScalar)1e-5 : 10 * ((PetscReal)1.5 + Value(p)) * (PetscReal)(p->zeros < 1));
-      else if (j != i && Chance(p->filled)) Add(A, 0, i, j, Value(p));
+            Chance(p->small) ? (PetscScalar)1e-5 : 10 * ((PetscReal)1.5 + ValueOf(p)) * (PetscReal)(p->zeros < 1));
+      else if (j != i && Chance(p->filled)) Add(A, 0, i, j, ValueOf(p));
     }
     if (Chance(p->far)) {
       const PetscInt j = Below(n);
 
-      if (p->only * (j - i) >= 0) Add(A, 0, i, j, Value(p));
+      if (p->only * (j - i) >= 0) Add(A, 0, i, j, ValueOf(p));
     }
     if (nparts > 1 && Chance((PetscReal)0.1))
       for (PetscInt g = 0; g < 2 * GHOSTS; g++)
-        if (Chance((PetscReal)0.3)) Add(A, 1, i, g, Value(p));
+        if (Chance((PetscReal)0.3)) Add(A, 1, i, g, ValueOf(p));
     for (int part = 0; part < 2; part++)
       Order(A->ai[part][i + 1] - A->ai[part][i], A->aj[part] + A->ai[part][i], A->aa[part] + A->ai[part][i],
             (PetscBool)(p->mixed && Chance((PetscReal)0.2)));
@@ -161,7 +161,7 @@ static PetscErrorCode Destroy(Matrix *A)
 }
 
 /* An array of the backend */
-static void *There(const void *host, size_t bytes)
+static void *PutThere(const void *host, size_t bytes)
 {
   void *there = NULL;
 
@@ -307,8 +307,8 @@ static void CheckLook(const Matrix *A, const SpikeLook *l, const char name[])
 }
 
 /* A look at the matrix where the backend has its arrays */
-static PetscErrorCode Look(const Matrix *A, const PetscInt within[2], PetscInt nsample, PetscBool weigh,
-                           const char name[])
+static PetscErrorCode RunLook(const Matrix *A, const PetscInt within[2], PetscInt nsample, PetscBool weigh,
+                              const char name[])
 {
   SpikeCSR  parts[2];
   SpikeLook l;
@@ -322,10 +322,10 @@ static PetscErrorCode Look(const Matrix *A, const PetscInt within[2], PetscInt n
   l.nsample   = PetscMin(nsample, A->n);
   l.weigh     = weigh;
   for (int p = 0; p < A->nparts; p++) {
-    parts[p].ai     = (const PetscInt *)There(A->ai[p], (size_t)(A->n + 1) * sizeof(PetscInt));
-    parts[p].aj     = (const PetscInt *)There(A->aj[p], (size_t)A->ai[p][A->n] * sizeof(PetscInt));
-    parts[p].aa     = (const PetscScalar *)There(A->aa[p], (size_t)A->ai[p][A->n] * sizeof(PetscScalar));
-    parts[p].colmap = p ? (const PetscInt *)There(A->colmap, sizeof(A->colmap)) : NULL;
+    parts[p].ai     = (const PetscInt *)PutThere(A->ai[p], (size_t)(A->n + 1) * sizeof(PetscInt));
+    parts[p].aj     = (const PetscInt *)PutThere(A->aj[p], (size_t)A->ai[p][A->n] * sizeof(PetscInt));
+    parts[p].aa     = (const PetscScalar *)PutThere(A->aa[p], (size_t)A->ai[p][A->n] * sizeof(PetscScalar));
+    parts[p].colmap = p ? (const PetscInt *)PutThere(A->colmap, sizeof(A->colmap)) : NULL;
     parts[p].shift  = p ? -1000 : 0;
     parts[p].r = parts[p].c = NULL;
   }
@@ -392,7 +392,7 @@ static PetscErrorCode TestLooks(PetscInt most)
             PetscCall(PetscSNPrintf(name, sizeof(name),
                                     "%s, n %" PetscInt_FMT ", pieces %" PetscInt_FMT ", within %d%s", patterns[p].name,
                                     sizes[s], nparts, w, weigh ? ", weighed" : ""));
-            PetscCall(Look(&A, within[w], s % 3 ? 1024 : 37, (PetscBool)weigh, name));
+            PetscCall(RunLook(&A, within[w], s % 3 ? 1024 : 37, (PetscBool)weigh, name));
           }
         PetscCall(Destroy(&A));
       }
@@ -413,7 +413,7 @@ static PetscErrorCode TestStrange(void)
     PetscCall(Create(&patterns[5], 700, 1, &A));
     at          = A.ai[0][350] + (kind == 2 ? 3 : 0);
     A.aa[0][at] = kind == 1 ? (PetscScalar)PETSC_INFINITY : (PetscScalar)(PETSC_INFINITY - PETSC_INFINITY);
-    PetscCall(Look(&A, open, 0, PETSC_FALSE, kind == 1 ? "infinite entry" : "entry that is no number"));
+    PetscCall(RunLook(&A, open, 0, PETSC_FALSE, kind == 1 ? "infinite entry" : "entry that is no number"));
     PetscCall(Destroy(&A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

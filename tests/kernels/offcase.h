@@ -108,7 +108,7 @@ static PetscErrorCode OffBeside(SpikeKrylov *s, const void *copy, SpikeKrylovSte
     if (n) PetscCall(ThereAgain(got, (size_t)n * sizeof(*got), dy));
     PetscCall((*s->k->mult)(s, copy, step, scale, dv + at, dy, there));
     if (info) PetscCall((*s->k->sums)(s, step));
-    PetscCall(Here(dy, (size_t)n * sizeof(*got), got));
+    PetscCall(GetHere(dy, (size_t)n * sizeof(*got), got));
     for (PetscInt i = 0; i < n; i++)
       good = (PetscBool)(good && PetscAbsScalar(got[i] - y[i]) <= units * PETSC_MACHINE_EPSILON * size[i]);
     for (PetscInt m = 0; info && m < info->ndots; m++) {
@@ -123,7 +123,7 @@ static PetscErrorCode OffBeside(SpikeKrylov *s, const void *copy, SpikeKrylovSte
   for (PetscInt m = 0; m < info->ndots; m++)
     OffCheck((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <=
                          4 * PETSC_MACHINE_EPSILON * (n + 1) * PetscSqr(most + 2)),
-             where, "a sum behind a product");
+             where, "a sum after a product");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,7 +161,7 @@ static PetscErrorCode OffBasis(SpikeKrylov *s, const void *copy, PetscInt n, ptr
     if (n) PetscCall(ThereAgain(got, (size_t)n * sizeof(*got), dy));
     PetscCall((*s->k->basismult)(s, copy, dv + at, &b, &recurrence));
     PetscCall((*s->k->basissums)(s, nsums, sums));
-    PetscCall(Here(dy, (size_t)n * sizeof(*got), got));
+    PetscCall(GetHere(dy, (size_t)n * sizeof(*got), got));
     for (PetscInt k = 0; k < nsums; k++) wanted[k] = 0.0;
     for (PetscInt i = 0; i < n; i++) {
       good = (PetscBool)(good && PetscAbsScalar(got[i] - y[i]) <= units * PETSC_MACHINE_EPSILON * size[i]);
@@ -174,7 +174,7 @@ static PetscErrorCode OffBasis(SpikeKrylov *s, const void *copy, PetscInt n, ptr
     for (PetscInt k = 0; k < nsums; k++) {
       OffCheck((PetscBool)(PetscAbsScalar(sums[k] - wanted[k]) <=
                            4 * PETSC_MACHINE_EPSILON * (n + 1) * PetscSqr(most + 2)),
-               where, "an inner product behind a product");
+               where, "an inner product after a product");
       OffCheck((PetscBool)(run % 2 == 0 || first[k] == sums[k]), where, "an inner product differs in a second run");
       first[k] = sums[k];
     }
@@ -198,15 +198,15 @@ static PetscErrorCode OffMatrix(int k, PetscInt n, PetscInt nghost, PetscInt ndi
     nz += OffRow(k, n, nghost, ndiags, every, each, i, *aj + nz);
     (*ai)[i + 1] = nz;
   }
-  for (PetscInt e = 0; e < nz; e++) (*aa)[e] = Number(50 + k, e);
+  for (PetscInt e = 0; e < nz; e++) (*aa)[e] = NumberAt(50 + k, e);
   csr->n  = n;
   csr->nz = nz;
   csr->ai = csr->aj = NULL;
   csr->aa           = NULL;
   if (!nz) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(There(*ai, (size_t)(n + 1) * sizeof(PetscInt), &there[0]));
-  PetscCall(There(*aj, (size_t)nz * sizeof(PetscInt), &there[1]));
-  PetscCall(There(*aa, (size_t)nz * sizeof(PetscScalar), &there[2]));
+  PetscCall(PutThere(*ai, (size_t)(n + 1) * sizeof(PetscInt), &there[0]));
+  PetscCall(PutThere(*aj, (size_t)nz * sizeof(PetscInt), &there[1]));
+  PetscCall(PutThere(*aa, (size_t)nz * sizeof(PetscScalar), &there[2]));
   csr->ai = (const PetscInt *)there[0];
   csr->aj = (const PetscInt *)there[1];
   csr->aa = (const PetscScalar *)there[2];
@@ -246,14 +246,14 @@ static PetscErrorCode TestOff(SpikeKrylov *s, PetscInt n, PetscInt ndiags, Petsc
   PetscCall(PetscMalloc1(n + 1, &got));
   PetscCall(PetscMalloc1(n + 1, &size));
   PetscCall(PetscMalloc1(nghost + 1, &ghost));
-  for (PetscInt i = 0; i < 5 * n; i++) v[i] = Number(60, i);
-  for (PetscInt i = 0; i < nghost; i++) ghost[i] = Number(61, i);
-  PetscCall(There(v, (size_t)(5 * n + 1) * sizeof(*v), (void **)&dv));
-  PetscCall(There(v, (size_t)(n + 1) * sizeof(*y), (void **)&dy));
+  for (PetscInt i = 0; i < 5 * n; i++) v[i] = NumberAt(60, i);
+  for (PetscInt i = 0; i < nghost; i++) ghost[i] = NumberAt(61, i);
+  PetscCall(PutThere(v, (size_t)(5 * n + 1) * sizeof(*v), (void **)&dv));
+  PetscCall(PutThere(v, (size_t)(n + 1) * sizeof(*y), (void **)&dy));
   halo.begun = halo.ended = 0;
   halo.n                  = nghost;
   halo.values             = ghost;
-  PetscCall(There(ghost, (size_t)(nghost + 1) * sizeof(*ghost), (void **)&halo.ghost));
+  PetscCall(PutThere(ghost, (size_t)(nghost + 1) * sizeof(*ghost), (void **)&halo.ghost));
   loan.dia           = NULL;
   loan.nz            = 0;
   loan.owner         = (void *)&halo;
@@ -268,7 +268,7 @@ static PetscErrorCode TestOff(SpikeKrylov *s, PetscInt n, PetscInt ndiags, Petsc
   OffCheck((PetscBool)!narrow, where, "a narrow copy without the columns of others");
   for (PetscInt fill = 0; fill < (few ? 1 : 2) && copy && coupled; fill++) { /* the second with new values */
     for (int k = 0; k < 2 && fill; k++) {
-      for (PetscInt e = 0; e < csr[k].nz; e++) aa[k][e] = Number(70 + k, e);
+      for (PetscInt e = 0; e < csr[k].nz; e++) aa[k][e] = NumberAt(70 + k, e);
       if (csr[k].nz) PetscCall(ThereAgain(aa[k], (size_t)csr[k].nz * sizeof(PetscScalar), (void *)csr[k].aa));
       PetscCall((*(k ? s->k->recouple : s->k->refill))(s, &csr[k], copy));
     }
@@ -383,9 +383,9 @@ static PetscErrorCode TestLentBlocks(SpikeKrylov *s, PetscInt bs, PetscInt mb, P
       bi[k][i + 1] = nz;
     }
     PetscCall(PetscMalloc1(nz * bs * bs + 1, &a[k]));
-    for (PetscInt e = 0; e <= nz * bs * bs; e++) a[k][e] = Number(80 + k, e);
+    for (PetscInt e = 0; e <= nz * bs * bs; e++) a[k][e] = NumberAt(80 + k, e);
     PetscCall((*b.k->matcreate)(&b, bs, mb, k ? nghost : mb, bi[k], bj[k], PETSC_FALSE, &A[k]));
-    PetscCall(There(a[k], (size_t)(nz * bs * bs + 1) * sizeof(PetscScalar), &there));
+    PetscCall(PutThere(a[k], (size_t)(nz * bs * bs + 1) * sizeof(PetscScalar), &there));
     A[k].a = there;
     loan.nz += (PetscInt64)nz * bs * bs;
   }
@@ -394,14 +394,14 @@ static PetscErrorCode TestLentBlocks(SpikeKrylov *s, PetscInt bs, PetscInt mb, P
   PetscCall(PetscMalloc1(n + 1, &got));
   PetscCall(PetscMalloc1(n + 1, &size));
   PetscCall(PetscMalloc1(nghost * bs + 1, &ghost));
-  for (PetscInt i = 0; i < 5 * n; i++) v[i] = Number(60, i);
-  for (PetscInt i = 0; i < nghost * bs; i++) ghost[i] = Number(61, i);
-  PetscCall(There(v, (size_t)(5 * n + 1) * sizeof(*v), (void **)&dv));
-  PetscCall(There(v, (size_t)(n + 1) * sizeof(*y), (void **)&dy));
+  for (PetscInt i = 0; i < 5 * n; i++) v[i] = NumberAt(60, i);
+  for (PetscInt i = 0; i < nghost * bs; i++) ghost[i] = NumberAt(61, i);
+  PetscCall(PutThere(v, (size_t)(5 * n + 1) * sizeof(*v), (void **)&dv));
+  PetscCall(PutThere(v, (size_t)(n + 1) * sizeof(*y), (void **)&dy));
   halo.begun = halo.ended = 0;
   halo.n                  = nghost * bs;
   halo.values             = ghost;
-  PetscCall(There(ghost, (size_t)(nghost * bs + 1) * sizeof(*ghost), (void **)&halo.ghost));
+  PetscCall(PutThere(ghost, (size_t)(nghost * bs + 1) * sizeof(*ghost), (void **)&halo.ghost));
   loan.block = &A[0];
   if (every || many) {
     loan.off   = &A[1];

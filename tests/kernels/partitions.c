@@ -3,8 +3,8 @@
   partitions.c: tests of the model that chooses the number of partitions on a GPU, and of the falloff that it is given;
   they need no GPU. Prints TAP
 */
-static char help
-  [] = "Tests of SpikePartitionsChoose(), the times and iterations behind it, and PCSpikeExpectFalloff_Private().\n\n";
+static char help[] = "Tests of SpikePartitionsChoose(), the times and iterations that it takes, and "
+                     "PCSpikeExpectFalloff_Private().\n\n";
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ static const PetscInt  widths[][2] = {{0, 0},   {1, 1},   {0, 3},   {2, 2},    {
 static const PetscInt  devices[]   = {1, 8, 78, 108, 132, 148};
 static const PetscReal falloffs[]  = {-40, -1, -0.07, -0.01, -1e-3, -1e-5};
 
-#define Count(array) (sizeof(array) / sizeof((array)[0]))
+#define CountOf(array) (sizeof(array) / sizeof((array)[0]))
 
 static int ntests = 0, nfailed = 0;
 
@@ -37,7 +37,7 @@ static PetscErrorCode Report(PetscBool ok, const char what[], const SpikeShape *
 }
 
 /* What the choice minimizes */
-static PetscReal Cost(const SpikeShape *s, PetscInt np)
+static PetscReal CostOf(const SpikeShape *s, PetscInt np)
 {
   const SpikeTimes t       = SpikePartitionsTimes(s, np);
   const PetscReal  product = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * 12 / (PetscReal)3.2e9;
@@ -74,13 +74,13 @@ static PetscBool Monotone(const SpikeShape *s)
 }
 
 /* No number of partitions of all that are allowed is better by more than a tenth */
-static PetscBool Best(const SpikeShape *s)
+static PetscBool IsBest(const SpikeShape *s)
 {
   const PetscInt  least = PetscMax(64, 4 * PetscMax(s->kl, s->ku));
-  const PetscReal cost  = Cost(s, SpikePartitionsChoose(s));
+  const PetscReal cost  = CostOf(s, SpikePartitionsChoose(s));
 
   for (PetscInt np = 1; np <= s->n / least; np += 1 + np / 50)
-    if (Cost(s, np) < cost / (PetscReal)1.1) return PETSC_FALSE;
+    if (CostOf(s, np) < cost / (PetscReal)1.1) return PETSC_FALSE;
   return PETSC_TRUE;
 }
 
@@ -119,7 +119,7 @@ static PetscBool Decay(const SpikeShape *s)
   SpikeShape     c  = *s;
   const PetscInt np = SpikePartitionsChoose(s);
 
-  for (size_t f = 0; f < Count(falloffs); f++) {
+  for (size_t f = 0; f < CountOf(falloffs); f++) {
     PetscInt slower;
 
     c.falloff = falloffs[f];
@@ -156,7 +156,7 @@ static PetscReal FullCost(const SpikeShape *s, PetscInt np)
   return t.setup + 6 * t.apply;
 }
 
-static PetscBool Full(const SpikeShape *s)
+static PetscBool WantsFull(const SpikeShape *s)
 {
   const PetscInt  np = SpikePartitionsChooseFull(s), least = PetscMax(64, 2 * PetscMax(s->kl, s->ku));
   const PetscReal cost = FullCost(s, np);
@@ -172,13 +172,13 @@ static PetscBool Full(const SpikeShape *s)
 /*
   Where truncation is chosen, spikes are expected to fall over a partition to what it may leave out, whatever that is
 */
-static PetscBool Neglect(const SpikeShape *s)
+static PetscBool NeglectOf(const SpikeShape *s)
 {
   const PetscReal fractions[] = {0.08, 1e-3, 1e-4, 1e-6, 1e-8};
   SpikeShape      c           = *s;
   PetscBool       full;
 
-  for (size_t k = 0; k < Count(fractions); k++) {
+  for (size_t k = 0; k < CountOf(fractions); k++) {
     PetscInt np, far;
 
     c.neglect = fractions[k];
@@ -232,7 +232,7 @@ static PetscErrorCode TestNeglect(void)
   PetscInt   np;
 
   PetscFunctionBeginUser;
-  for (size_t k = 0; k < Count(fitted); k++) {
+  for (size_t k = 0; k < CountOf(fitted); k++) {
     s.falloff = fitted[k].falloff;
     np        = SpikePartitionsChooseAuto(&s, &full);
     if (np != fitted[k].np || full != fitted[k].full) ok = PETSC_FALSE;
@@ -307,16 +307,17 @@ static PetscErrorCode TestFile(void)
 }
 
 typedef enum {
-  RANDOM,    /* uniform in [-1, 1] beside the diagonal, d times the sum of the magnitudes on it */
-  DIFFUSION, /* 5-point stencil on lines of kl = ku unknowns */
-  ZERO       /* as RANDOM, zeros on the diagonal                                               */
+  KIND_RANDOM,    /* uniform in [-1, 1] beside the diagonal, d times the sum of the magnitudes on it */
+  KIND_DIFFUSION, /* 5-point stencil on lines of kl = ku unknowns */
+  KIND_ZERO       /* as KIND_RANDOM, zeros on the diagonal                                               */
 } Kind;
 
 /*
   What is expected of the spikes, and what the setup of two partitions finds: logarithms of the factor over max(kl, ku)
   rows
 */
-static PetscErrorCode Falloff(Kind kind, PetscInt kl, PetscInt ku, PetscReal d, PetscReal *expected, PetscReal *found)
+static PetscErrorCode FindFalloff(Kind kind, PetscInt kl, PetscInt ku, PetscReal d, PetscReal *expected,
+                                  PetscReal *found)
 {
   const PetscInt n = 6000;
   PetscRandom    random;
@@ -334,13 +335,13 @@ static PetscErrorCode Falloff(Kind kind, PetscInt kl, PetscInt ku, PetscReal d, 
     for (PetscInt j = PetscMax(0, i - kl); j <= PetscMin(n - 1, i + ku); j++) {
       const PetscInt distance = PetscAbsInt(j - i);
 
-      if (i == j || (kind == DIFFUSION && distance != kl && (distance != 1 || i / kl != j / kl))) continue;
+      if (i == j || (kind == KIND_DIFFUSION && distance != kl && (distance != 1 || i / kl != j / kl))) continue;
       PetscCall(PetscRandomGetValueReal(random, &v));
-      if (kind == DIFFUSION) v = -1.0;
+      if (kind == KIND_DIFFUSION) v = -1.0;
       sum += PetscAbsReal(v);
       PetscCall(MatSetValue(A, i, j, v, INSERT_VALUES));
     }
-    PetscCall(MatSetValue(A, i, i, kind == DIFFUSION ? 4.0 : kind == ZERO ? 0.0 : d * sum, INSERT_VALUES));
+    PetscCall(MatSetValue(A, i, i, kind == KIND_DIFFUSION ? 4.0 : kind == KIND_ZERO ? 0.0 : d * sum, INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -366,15 +367,19 @@ static PetscErrorCode TestFalloff(void)
     Kind      kind;
     PetscInt  kl, ku;
     PetscReal d;
-  } known[]    = {{RANDOM, 32, 32, 1.0}, {RANDOM, 50, 50, 0.3}, {RANDOM, 50, 50, 0.2},    {RANDOM, 16, 8, 1.0},
-                  {RANDOM, 5, 20, 0.6},  {RANDOM, 0, 9, 1.2},   {DIFFUSION, 12, 12, 0.0}, {DIFFUSION, 30, 30, 0.0}},
-    unknown[]  = {{RANDOM, 50, 50, 0.1}, {RANDOM, 50, 50, 0.05}, {RANDOM, 8, 8, 0.2}, {ZERO, 8, 8, 0.0}};
+  } known[]    = {{KIND_RANDOM, 32, 32, 1.0},    {KIND_RANDOM, 50, 50, 0.3},   {KIND_RANDOM, 50, 50, 0.2},
+                  {KIND_RANDOM, 16, 8, 1.0},     {KIND_RANDOM, 5, 20, 0.6},    {KIND_RANDOM, 0, 9, 1.2},
+                  {KIND_DIFFUSION, 12, 12, 0.0}, {KIND_DIFFUSION, 30, 30, 0.0}},
+    unknown[]  = {{KIND_RANDOM, 50, 50, 0.1},
+                  {KIND_RANDOM, 50, 50, 0.05},
+                  {KIND_RANDOM, 8, 8, 0.2},
+                  {KIND_ZERO, 8, 8, 0.0}};
   PetscBool ok = PETSC_TRUE;
   PetscReal expected, found;
 
   PetscFunctionBeginUser;
-  for (size_t k = 0; k < Count(known); k++) {
-    PetscCall(Falloff(known[k].kind, known[k].kl, known[k].ku, known[k].d, &expected, &found));
+  for (size_t k = 0; k < CountOf(known); k++) {
+    PetscCall(FindFalloff(known[k].kind, known[k].kl, known[k].ku, known[k].d, &expected, &found));
     if (!(expected < 0 && found <= expected && found > 8 * expected)) ok = PETSC_FALSE;
     PetscCall(PetscPrintf(PETSC_COMM_SELF,
                           "# half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT ", d %g: expected %g, found %g\n",
@@ -385,8 +390,8 @@ static PetscErrorCode TestFalloff(void)
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%sok %d - spikes fall as expected or faster, but not 8 times as fast\n",
                         ok ? "" : "not ", ntests));
   ok = PETSC_TRUE;
-  for (size_t k = 0; k < Count(unknown); k++) {
-    PetscCall(Falloff(unknown[k].kind, unknown[k].kl, unknown[k].ku, unknown[k].d, &expected, &found));
+  for (size_t k = 0; k < CountOf(unknown); k++) {
+    PetscCall(FindFalloff(unknown[k].kind, unknown[k].kl, unknown[k].ku, unknown[k].d, &expected, &found));
     if (expected != 0) ok = PETSC_FALSE;
   }
   ntests++;
@@ -398,12 +403,12 @@ static PetscErrorCode TestFalloff(void)
 
 int main(int argc, char **argv)
 {
-  PetscBool (*const topics[])(const SpikeShape *) = {Bounds, Monotone, Best, Filled, Iterations,
-                                                     Decay,  Paces,    Full, Neglect};
+  PetscBool (*const topics[])(const SpikeShape *) = {Bounds, Monotone, IsBest,    Filled,   Iterations,
+                                                     Decay,  Paces,    WantsFull, NeglectOf};
   const char *const names[]                       = {"no partition is shorter than 4 K rows, nor than 64",
                                                      "times are finite and grow with the work",
                                                      "no other number is better by more than a tenth, by the model",
-                                                     "few rows lie behind the ends of partitions",
+                                                     "few rows lie after the ends of partitions",
                                                      "iterations grow with the partitions and slower spikes",
                                                      "slower spikes never get more partitions, unknown ones one",
                                                      "a slower device takes longer, and gets the same partitions",
@@ -412,23 +417,23 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  for (size_t t = 0; t < Count(topics); t++) {
+  for (size_t t = 0; t < CountOf(topics); t++) {
     PetscBool  ok   = PETSC_TRUE;
     SpikeShape last = {0, 0, 0, 0, 0, 0, 0, {0, 0, 0}};
 
-    for (size_t k = 0; k < Count(rows) * Count(widths) * Count(devices) * Count(falloffs) * 2; k++) {
+    for (size_t k = 0; k < CountOf(rows) * CountOf(widths) * CountOf(devices) * CountOf(falloffs) * 2; k++) {
       size_t     i = k;
       SpikeShape s;
 
-      s.n = rows[i % Count(rows)];
-      i /= Count(rows);
-      s.kl = PetscMin(widths[i % Count(widths)][0], s.n - 1);
-      s.ku = PetscMin(widths[i % Count(widths)][1], s.n - 1);
-      i /= Count(widths);
-      s.multiprocessors = devices[i % Count(devices)];
-      i /= Count(devices);
-      s.falloff = falloffs[i % Count(falloffs)];
-      i /= Count(falloffs);
+      s.n = rows[i % CountOf(rows)];
+      i /= CountOf(rows);
+      s.kl = PetscMin(widths[i % CountOf(widths)][0], s.n - 1);
+      s.ku = PetscMin(widths[i % CountOf(widths)][1], s.n - 1);
+      i /= CountOf(widths);
+      s.multiprocessors = devices[i % CountOf(devices)];
+      i /= CountOf(devices);
+      s.falloff = falloffs[i % CountOf(falloffs)];
+      i /= CountOf(falloffs);
       s.bytes       = i ? 8 : 4;
       s.neglect     = (PetscReal)1e-4;
       s.pace.launch = s.pace.memory = s.pace.step = 1;

@@ -59,7 +59,7 @@ static const Shape shapes[] = {{1, 1, 1, {0}},
 
 typedef enum {
   DOMINANT,  /* random, both triangles fall off fast                          */
-  SLOW,      /* constant signs, barely dominant                               */
+  SLOWFALL,  /* constant signs, barely dominant                               */
   UPPERSLOW, /* the inverse falls off slowly above the diagonal, fast below it */
   LOWERSLOW,
   VARYING,   /* dominant at the top of each partition, barely so at its bottom */
@@ -154,13 +154,13 @@ static inline PetscErrorCode ProblemCreate(const Shape *shape, Kind kind, PetscI
       const PetscReal depth = (PetscReal)(i - P->start[p]) / (P->start[p + 1] - P->start[p]);
       PetscReal       sum = 0.0, d = 2.0;
 
-      if (kind == SLOW) d = 1.01;
+      if (kind == SLOWFALL) d = 1.01;
       else if (kind == UPPERSLOW || kind == LOWERSLOW) d = 1.05;
       else if (kind == VARYING) d = 3.0 - 1.99 * depth;
       for (PetscInt j = i - kl; j <= i + ku; j++) {
         PetscScalar v = Random();
 
-        if (kind == SLOW || kind == VARYING) v = -1.0 + (PetscReal)0.125 * v;
+        if (kind == SLOWFALL || kind == VARYING) v = -1.0 + (PetscReal)0.125 * v;
         else if (kind == UPPERSLOW) v = j < i ? (PetscReal)0.0078125 * v : -1.0 + (PetscReal)0.125 * v;
         else if (kind == LOWERSLOW) v = j > i ? (PetscReal)0.0078125 * v : -1.0 + (PetscReal)0.125 * v;
         if (j < 0 && !P->active[0]) v = 0.0; /* no neighbour */
@@ -245,7 +245,7 @@ static inline PetscErrorCode PiecesDestroy(SpikeCSR parts[2])
 static inline void BandShape(const Problem *P, PetscInt maxrhs, SpikeBand *s)
 {
   memset(s, 0, sizeof(*s));
-  s->k         = &SpikeKernels_Host;
+  s->k         = &SpikeBandKernels_Host;
   s->n         = P->n;
   s->kl        = P->kl;
   s->ku        = P->ku;

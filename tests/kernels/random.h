@@ -29,7 +29,7 @@ static inline PetscScalar Random(void)
 }
 
 /* By seed and place alone, in both parts of complex numbers */
-static inline PetscScalar Number(PetscInt seed, PetscInt i)
+static inline PetscScalar NumberAt(PetscInt seed, PetscInt i)
 {
   const PetscInt64 k = i;
   const PetscReal  a = (PetscReal)((seed * 7919 + k * 104729 + 13) % 10007) / 5003.5 - 1.0,

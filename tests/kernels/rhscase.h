@@ -3,7 +3,7 @@
   rhscase.h: a backend of rhs.h against the host's loops of single right-hand sides: steps, basis steps, products,
   exchange of right-hand sides; for hostrhs.c and cudarhs.cu.
 
-  In front of it: Get(host, there, count) and Put(there, host, count), which copy numbers, and Make(&there, count),
+  Before it: Get(host, there, count) and Put(there, host, count), which copy numbers, and Make(&there, count),
   Drop(there).
 */
 #include "kernels/krylov/rhs.h"
@@ -29,7 +29,7 @@ static void Line(const char what[])
   before = failures;
 }
 
-static PetscScalar Number(PetscInt seed, PetscInt i)
+static PetscScalar NumberAt(PetscInt seed, PetscInt i)
 {
   const PetscReal a = (PetscReal)((seed * 7919 + i % 9973 * 104729 + i / 9973 + 13) % 10007) / (PetscReal)5003.5 -
                       (PetscReal)1.0,
@@ -61,7 +61,7 @@ static PetscErrorCode MakeBlocks(PetscInt n, PetscInt ld, PetscInt count, Blocks
   for (PetscInt k = 0; k < count; k++) {
     PetscCall(PetscMalloc1(ld * ROOM, &v->host[k]));
     PetscCall(Make(&v->there[k], ld * ROOM));
-    for (PetscInt i = 0; i < ld * ROOM; i++) v->host[k][i] = i % ld < n ? Number(k, i) : (PetscScalar)nan;
+    for (PetscInt i = 0; i < ld * ROOM; i++) v->host[k][i] = i % ld < n ? NumberAt(k, i) : (PetscScalar)nan;
     PetscCall(Put(v->there[k], v->host[k], ld * ROOM));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -101,11 +101,11 @@ static PetscErrorCode SetScalars(SpikeKrylovRhs *s)
   PetscFunctionBegin;
   for (PetscInt c = 0; c < ROOM; c++) {
     memset((void *)&s->scalars[c], 0, sizeof(s->scalars[c]));
-    s->scalars[c].f.alpha = Number(20, c);
-    s->scalars[c].f.beta  = Number(21, c);
-    s->scalars[c].f.omega = Number(22, c);
+    s->scalars[c].f.alpha = NumberAt(20, c);
+    s->scalars[c].f.beta  = NumberAt(21, c);
+    s->scalars[c].f.omega = NumberAt(22, c);
     s->scalars[c].reason  = c == WIDTH / 2 ? (int)KSP_CONVERGED_RTOL : 0;
-    for (PetscInt i = 0; i < s->nsmall; i++) s->hostsmall[c * s->nsmall + i] = Number(23 + c, i);
+    for (PetscInt i = 0; i < s->nsmall; i++) s->hostsmall[c * s->nsmall + i] = NumberAt(23 + c, i);
   }
   PetscCall((*s->k->push)(s, ROOM));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -329,7 +329,7 @@ static PetscErrorCode TestMult(SpikeKrylovRhs *s, SpikeKrylov *single, PetscInt 
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt j = PetscMax(0, i - 4); j <= PetscMin(n - 1, i + 4); j++) {
       aj[nz]   = j;
-      aa[nz++] = Number(60, i + 7 * j);
+      aa[nz++] = NumberAt(60, i + 7 * j);
     }
     ai[i + 1] = nz;
   }
@@ -404,11 +404,11 @@ static PetscErrorCode TestSwap(SpikeKrylovRhs *s, PetscInt n, PetscInt ld)
   for (PetscInt c = 0; c < ROOM; c++) {
     const PetscInt was = c == 0 ? 6 : (c == 6 ? 0 : (c == 2 ? 4 : (c == 4 ? 2 : c)));
 
-    if (s->scalars[c].f.alpha != Number(20, was) ||
+    if (s->scalars[c].f.alpha != NumberAt(20, was) ||
         s->scalars[c].reason != (was == WIDTH / 2 ? (int)KSP_CONVERGED_RTOL : 0))
       good = PETSC_FALSE;
     for (PetscInt i = 0; i < s->nsmall; i++)
-      if (s->hostsmall[c * s->nsmall + i] != Number(23 + was, i)) good = PETSC_FALSE;
+      if (s->hostsmall[c * s->nsmall + i] != NumberAt(23 + was, i)) good = PETSC_FALSE;
   }
   Check(good, "swap", n, "scalars");
   PetscCall(DropBlocks(&v));

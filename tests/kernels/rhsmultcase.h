@@ -51,7 +51,7 @@ static PetscErrorCode TestManyRhs(const SpikeKrylovRhsKernels *kernels, SpikeKry
     for (PetscInt d = 0; d < count; d++) {
       if (i + offset[d] < 0 || i + offset[d] >= n) continue;
       aj[nz]   = i + offset[d];
-      aa[nz++] = Number(70 + d, i);
+      aa[nz++] = NumberAt(70 + d, i);
     }
     ai[i + 1] = nz;
   }
@@ -62,7 +62,7 @@ static PetscErrorCode TestManyRhs(const SpikeKrylovRhsKernels *kernels, SpikeKry
   for (PetscInt k = 0; k < 5; k++) { /* 0 and 2 of the step, 1 is y, 3 x, 4 the diagonal */
     PetscCall(PetscMalloc1(MANY * ld, &host[k]));
     PetscCall(Make(&there[k], MANY * ld));
-    for (PetscInt i = 0; i < MANY * ld; i++) host[k][i] = i % ld < n ? Number(k, i) : (PetscScalar)nan;
+    for (PetscInt i = 0; i < MANY * ld; i++) host[k][i] = i % ld < n ? NumberAt(k, i) : (PetscScalar)nan;
     PetscCall(Put(there[k], host[k], MANY * ld));
   }
   for (PetscInt c = 0; c < MANY; c++) {

@@ -34,15 +34,15 @@ typedef struct {
   void             *ca, *ba; /* ba: blocks row-major */
   int               type, algorithm, operation;
   enum {
-    SPMM_CSR,
-    SPMM_BSR,
-    SPMM_BSRROW,
-    SPMV_CSR,
-    SPMV_BSR,
-    BSRMV,
-    BSRMM,
-    BSRMV_TASKS,
-    BSRMM_TASKS
+    CALL_SPMM_CSR,
+    CALL_SPMM_BSR,
+    CALL_SPMM_BSRROW,
+    CALL_SPMV_CSR,
+    CALL_SPMV_BSR,
+    CALL_BSRMV,
+    CALL_BSRMM,
+    CALL_BSRMV_TASKS,
+    CALL_BSRMM_TASKS
   } which;
   SpikeDouble one, zero;
   SpikeSingle one1, zero1;
@@ -93,9 +93,9 @@ PetscErrorCode UploadInts(PetscCount count, const PetscInt from[], int **to)
 /* The matrix in CSR of numbers, and values of blocks that are row-major, on the device */
 static PetscErrorCode CuSPARSENumbers(CuSPARSE *s)
 {
-  const Mult      *t    = s->t;
-  const size_t     size = NumberBytes(t->precision);
-  const char      *tile = (const char *)t->p->run->tile[t->precision == PETSC_SPIKE_PRECISION_DOUBLE ? 0 : 1];
+  const Mult      *t       = s->t;
+  const size_t     size    = NumberBytes(t->precision);
+  const char      *numbers = (const char *)t->p->run->numbers[t->precision == PETSC_SPIKE_PRECISION_DOUBLE ? 0 : 1];
   const PetscInt   bs = t->bs, n = t->nb * bs;
   const PetscCount nz = (PetscCount)t->nz * bs * bs;
   PetscCount       at = 0;
@@ -114,14 +114,14 @@ static PetscErrorCode CuSPARSENumbers(CuSPARSE *s)
     for (PetscInt r = 0; r < bs; r++) {
       for (PetscInt k = t->bi[i]; k < t->bi[i + 1]; k++)
         for (PetscInt c = 0; c < bs; c++, at++) {
-          const size_t e = (size_t)((((PetscCount)k * bs + c) * bs + r) % TILE), to = ((size_t)k * bs + r) * bs + c;
+          const size_t e = (size_t)((((PetscCount)k * bs + c) * bs + r) % PERIOD), to = ((size_t)k * bs + r) * bs + c;
 
           cj[at] = (int)(t->bj[k] * bs + c);
-          if (size == sizeof(float)) ((float *)ba)[to] = ((float *)ca)[at] = ((const float *)tile)[e];
-          else if (!PetscDefined(USE_COMPLEX)) ((double *)ba)[to] = ((double *)ca)[at] = ((const double *)tile)[e];
+          if (size == sizeof(float)) ((float *)ba)[to] = ((float *)ca)[at] = ((const float *)numbers)[e];
+          else if (!PetscDefined(USE_COMPLEX)) ((double *)ba)[to] = ((double *)ca)[at] = ((const double *)numbers)[e];
           else {
-            memcpy(ca + (size_t)at * size, tile + e * size, size);
-            memcpy(ba + to * size, tile + e * size, size);
+            memcpy(ca + (size_t)at * size, numbers + e * size, size);
+            memcpy(ba + to * size, numbers + e * size, size);
           }
         }
       ci[i * bs + r + 1] = (int)at;
@@ -213,7 +213,8 @@ static const void *CuSPARSEScalar(const CuSPARSE *s, PetscBool one)
 
 static void *CuSPARSEMatrix(const CuSPARSE *s)
 {
-  return s->which == SPMM_CSR || s->which == SPMV_CSR ? s->csr : (s->which == SPMM_BSRROW ? s->bsrrow : s->bsr);
+  return s->which == CALL_SPMM_CSR || s->which == CALL_SPMV_CSR ? s->csr
+                                                                : (s->which == CALL_SPMM_BSRROW ? s->bsrrow : s->bsr);
 }
 
 /* Tasks one by one: all have the pattern of the first */
@@ -228,7 +229,7 @@ static int CuSPARSETasks(const CuSPARSE *s)
     const char *a    = (const char *)t->a + (size_t)i * nz * bs * bs * size,
                *x    = (const char *)t->x + (size_t)i * rows * bs * size;
     char     *y      = (char *)t->y + (size_t)i * rows * bs * size;
-    const int status = s->which == BSRMV_TASKS
+    const int status = s->which == CALL_BSRMV_TASKS
                        ? s->f.bsrmv(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, rows, rows, nz, one, s->descr,
                                     a, s->bi, s->bj, bs, x, zero, y)
                        : s->f.bsrmm(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, 0, rows, (int)t->m, rows, nz,
@@ -250,15 +251,15 @@ static PetscErrorCode CuSPARSEWork(void *ctx, PetscInt k)
 
   PetscFunctionBeginUser;
   (void)k;
-  if (s->which <= SPMM_BSRROW)
+  if (s->which <= CALL_SPMM_BSRROW)
     status = s->f.mm(s->handle, s->operation, 0, one, mat, s->in, zero, s->out, s->type, s->algorithm, s->buffer);
-  else if (s->which == BSRMV)
+  else if (s->which == CALL_BSRMV)
     status = s->f.bsrmv(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, nb, nb, nz, one, s->descr, t->a, s->bi,
                         s->bj, bs, t->x, zero, t->y);
-  else if (s->which == BSRMM)
+  else if (s->which == CALL_BSRMM)
     status = s->f.bsrmm(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, 0, nb, m, nb, nz, one, s->descr, t->a,
                         s->bi, s->bj, bs, t->x, n, zero, t->y, n);
-  else if (s->which >= BSRMV_TASKS) status = CuSPARSETasks(s);
+  else if (s->which >= CALL_BSRMV_TASKS) status = CuSPARSETasks(s);
   else status = s->f.mv(s->handle, s->operation, one, mat, s->in, zero, s->out, s->type, s->algorithm, s->buffer);
   PetscCheck(!status, PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE: status %d", status);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -270,8 +271,8 @@ static PetscErrorCode CuSPARSELine(CuSPARSE *s, const Key *key, const char name[
   Mult           *t = s->t;
   const int64_t   n = (int64_t)t->nb * t->bs, ld = t->rowmajor ? t->m : n;
   const int       order   = t->rowmajor ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
-  const PetscBool vector  = (PetscBool)(s->which == SPMV_CSR || s->which == SPMV_BSR),
-                  generic = (PetscBool)(vector || s->which <= SPMM_BSRROW);
+  const PetscBool vector  = (PetscBool)(s->which == CALL_SPMV_CSR || s->which == CALL_SPMV_BSR),
+                  generic = (PetscBool)(vector || s->which <= CALL_SPMM_BSRROW);
   const void    *one = CuSPARSEScalar(s, PETSC_TRUE), *zero = CuSPARSEScalar(s, PETSC_FALSE);
   void          *mat = CuSPARSEMatrix(s);
   double         ms = NAN, graph = NAN, error = NAN;
@@ -301,7 +302,7 @@ static PetscErrorCode CuSPARSELine(CuSPARSE *s, const Key *key, const char name[
   if (status || ierr) PetscCall(Report(t->p, key, name, NAN, NAN, NAN, "refused"));
   else {
     PetscCall((*t->p->time)(t->p, 1, NULL, CuSPARSEWork, s, &ms, &graph));
-    PetscCall(Fill(t->p, t->precision, (PetscCount)n * t->m, t->y));
+    PetscCall(FillPlace(t->p, t->precision, (PetscCount)n * t->m, t->y));
     PetscCall(CuSPARSEWork(s, 0));
     PetscCall(MultError(t, t->rowmajor, &error));
     PetscCall(Report(t->p, key, name, ms, graph, error, ""));
@@ -319,16 +320,16 @@ static PetscErrorCode CuSPARSELines(Mult *t, const Key *key, void *ctx)
   const struct {
     const char *name;
     int         which, algorithm;
-  } functions[] = {{"SpMM CSR", SPMM_CSR, CUSPARSE_SPMM_ALG_DEFAULT},
-                   {"SpMM CSR 2", SPMM_CSR, CUSPARSE_SPMM_CSR_ALG2},
-                   {"SpMM BSR", SPMM_BSR, CUSPARSE_SPMM_ALG_DEFAULT},
-                   {"SpMM BSR row", SPMM_BSRROW, CUSPARSE_SPMM_ALG_DEFAULT},
-                   {"SpMV CSR", SPMV_CSR, CUSPARSE_SPMV_ALG_DEFAULT},
-                   {"SpMV BSR", SPMV_BSR, CUSPARSE_SPMV_ALG_DEFAULT},
-                   {"bsrmv", BSRMV, 0},
-                   {"bsrmm", BSRMM, 0},
-                   {"bsrmv one by one", BSRMV_TASKS, 0},
-                   {"bsrmm one by one", BSRMM_TASKS, 0}};
+  } functions[] = {{"SpMM CSR", CALL_SPMM_CSR, CUSPARSE_SPMM_ALG_DEFAULT},
+                   {"SpMM CSR 2", CALL_SPMM_CSR, CUSPARSE_SPMM_CSR_ALG2},
+                   {"SpMM BSR", CALL_SPMM_BSR, CUSPARSE_SPMM_ALG_DEFAULT},
+                   {"SpMM BSR row", CALL_SPMM_BSRROW, CUSPARSE_SPMM_ALG_DEFAULT},
+                   {"SpMV CSR", CALL_SPMV_CSR, CUSPARSE_SPMV_ALG_DEFAULT},
+                   {"SpMV BSR", CALL_SPMV_BSR, CUSPARSE_SPMV_ALG_DEFAULT},
+                   {"bsrmv", CALL_BSRMV, 0},
+                   {"bsrmm", CALL_BSRMM, 0},
+                   {"bsrmv one by one", CALL_BSRMV_TASKS, 0},
+                   {"bsrmm one by one", CALL_BSRMM_TASKS, 0}};
   CuSPARSE *s   = (CuSPARSE *)ctx;
 
   PetscFunctionBeginUser;
@@ -337,15 +338,15 @@ static PetscErrorCode CuSPARSELines(Mult *t, const Key *key, void *ctx)
   s->operation = t->trans ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(functions); i++) {
     const int       which  = functions[i].which;
-    const PetscBool vector = (PetscBool)(which == SPMV_CSR || which == SPMV_BSR || which == BSRMV ||
-                                         which == BSRMV_TASKS);
+    const PetscBool vector = (PetscBool)(which == CALL_SPMV_CSR || which == CALL_SPMV_BSR || which == CALL_BSRMV ||
+                                         which == CALL_BSRMV_TASKS);
 
     if (vector && t->m > 1) continue;
-    if (t->trans && (t->rowmajor || (which != SPMM_CSR && which != SPMV_CSR))) continue;
+    if (t->trans && (t->rowmajor || (which != CALL_SPMM_CSR && which != CALL_SPMV_CSR))) continue;
     if (t->trans && functions[i].algorithm == CUSPARSE_SPMM_CSR_ALG2) continue;
-    if (which >= BSRMV_TASKS && t->ntasks == 1) continue;
-    if ((which == BSRMV || which == BSRMV_TASKS) && !(s->f.bsrmv && s->descr)) continue;
-    if ((which == BSRMM || which == BSRMM_TASKS) && (!(s->f.bsrmm && s->descr) || t->rowmajor)) continue;
+    if (which >= CALL_BSRMV_TASKS && t->ntasks == 1) continue;
+    if ((which == CALL_BSRMV || which == CALL_BSRMV_TASKS) && !(s->f.bsrmv && s->descr)) continue;
+    if ((which == CALL_BSRMM || which == CALL_BSRMM_TASKS) && (!(s->f.bsrmm && s->descr) || t->rowmajor)) continue;
     s->which     = which;
     s->algorithm = functions[i].algorithm;
     PetscCall(CuSPARSELine(s, key, functions[i].name));

@@ -266,7 +266,7 @@ static PetscErrorCode CuSPARSELUSolve(void *ctx, PetscInt k)
   PetscFunctionBeginUser;
   PetscCall(LUBegin(s));
   for (PetscInt i = 0; i < LUTasks(s); i++) {
-    const PetscCount at = (PetscCount)k * MAXRHS * s->t->nb * s->t->bs + (PetscCount)i * rows;
+    const PetscCount at = (PetscCount)k * MOSTRHS * s->t->nb * s->t->bs + (PetscCount)i * rows;
 
     PetscCall(LUStream(s, i));
     for (int u = 0; u < 2; u++)
@@ -289,7 +289,7 @@ static PetscErrorCode CuSPARSELUSolves(void *ctx, PetscInt k)
   PetscFunctionBeginUser;
   PetscCall(LUBegin(s));
   for (PetscInt i = 0; i < LUTasks(s); i++) {
-    const PetscCount at = (PetscCount)k * MAXRHS * ld + (PetscCount)i * rows;
+    const PetscCount at = (PetscCount)k * MOSTRHS * ld + (PetscCount)i * rows;
 
     PetscCall(LUStream(s, i));
     for (int u = 0; u < 2; u++)
@@ -387,7 +387,7 @@ static PetscErrorCode CuSPARSELUAll(Ilu *t, Key *key)
   PetscCall(UploadInts(s->nb + 1, t->bi, &s->bi));
   PetscCall(UploadInts(s->nz, t->bj, &s->bj));
   PetscCallCUDA(cudaMalloc(&s->values, (size_t)t->copies * t->ntasks * s->nz * t->bs * t->bs * sizeof(PetscScalar)));
-  PetscCallCUDA(cudaMalloc((void **)&s->y, (size_t)MAXRHS * t->nb * t->bs * sizeof(PetscScalar)));
+  PetscCallCUDA(cudaMalloc((void **)&s->y, (size_t)MOSTRHS * t->nb * t->bs * sizeof(PetscScalar)));
   for (PetscInt k = 0; k < t->copies; k++) PetscCall(CuSPARSELURestore(s, k));
   for (s->policy = SOLVE_NO_LEVEL; s->policy <= SOLVE_LEVEL; s->policy++) {
     if (t->ntasks > 1 && s->policy == SOLVE_LEVEL) continue;

@@ -51,7 +51,7 @@ static PetscErrorCode IluStreamsSolve(void *ctx, PetscInt k)
   IluStreams      *s  = (IluStreams *)ctx;
   Ilu             *t  = s->t;
   const PetscInt   n  = t->nb * t->bs;
-  const PetscCount at = (PetscCount)k * MAXRHS * n;
+  const PetscCount at = (PetscCount)k * MOSTRHS * n;
 
   PetscFunctionBeginUser;
   PetscCall(Fork((DevicePlace *)t->p->device, t->ntasks));
@@ -92,7 +92,7 @@ PetscErrorCode IluStreamsLines(Ilu *t, Key *key)
   for (PetscInt i = 0; i < s->copies * t->ntasks; i++) {
     s->lu[i].p         = &s->pattern;
     s->lu[i].precision = t->precision;
-    s->lu[i].maxrhs    = MAXRHS;
+    s->lu[i].maxrhs    = MOSTRHS;
     s->lu[i].b         = &d->b[i % t->ntasks];
     PetscCall((*k->lucreate)(&s->lu[i]));
   }
@@ -102,7 +102,7 @@ PetscErrorCode IluStreamsLines(Ilu *t, Key *key)
   PetscCall((*t->p->time)(t->p, s->copies, IluStreamsFill, IluStreamsFactor, s, &ms, NULL));
   PetscCall(Report(t->p, key, "ours on streams", ms, NAN, NAN, ""));
   key->op = "solve";
-  PetscCall(PetscMalloc1(n * MAXRHS, &x));
+  PetscCall(PetscMalloc1(n * MOSTRHS, &x));
   for (int j = 0; j < 3; j++) {
     t->m = key->m = columns[j];
     key->bytes    = IluBytes(t, (double)t->m);

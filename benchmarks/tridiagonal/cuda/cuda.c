@@ -82,8 +82,8 @@ static PetscErrorCode TimePC(const Run *run, const Case *c, Line *line)
   PetscCall(PCSetType(pc, PCSPIKE));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, (int)run->repeat, 20, &first, setup, apply));
-  line->ms[SETUP] = Median((int)run->repeat, setup);
-  line->ms[APPLY] = Median((int)run->repeat, apply);
+  line->ms[TIME_SETUP] = Median((int)run->repeat, setup);
+  line->ms[TIME_APPLY] = Median((int)run->repeat, apply);
   if (run->repeat % 2) PetscCall(VecScale(x, -1.0)); /* values have changed their sign repeat + 2 times */
   PetscCall(VecGetArray(x, &va));
   line->error = CaseError(c, va);
@@ -101,7 +101,7 @@ static PetscErrorCode TimePC(const Run *run, const Case *c, Line *line)
 /* ---- A case ---- */
 
 /* The least time of lines, NAN and NULL where none has any; graph: by graphs, where there are any */
-static const Line *Best(int count, const Line lines[], int what, PetscBool graph, double *ms)
+static const Line *FindBest(int count, const Line lines[], int what, PetscBool graph, double *ms)
 {
   const Line *best = NULL;
 
@@ -118,15 +118,17 @@ static const Line *Best(int count, const Line lines[], int what, PetscBool graph
 
 static PetscErrorCode PrintLine(const char backend[], const Line *line, const double best[2], double floor)
 {
-  const double once  = PetscMin(line->ms[ONCE], isnan(line->graph[ONCE]) ? line->ms[ONCE] : line->graph[ONCE]),
-               apply = PetscMin(line->ms[APPLY], isnan(line->graph[APPLY]) ? line->ms[APPLY] : line->graph[APPLY]);
+  const double once  = PetscMin(line->ms[TIME_ONCE],
+                               isnan(line->graph[TIME_ONCE]) ? line->ms[TIME_ONCE] : line->graph[TIME_ONCE]),
+               apply = PetscMin(line->ms[TIME_APPLY],
+                                isnan(line->graph[TIME_APPLY]) ? line->ms[TIME_APPLY] : line->graph[TIME_APPLY]);
 
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-8s %-23s", backend, line->name));
   for (int k = 0; k < NTIMES; k++) PetscCall(PrintNumber(9, 4, line->ms[k]));
   for (int k = 0; k < NTIMES; k++) PetscCall(PrintNumber(9, 4, line->graph[k]));
-  PetscCall(PrintNumber(7, 2, best[0] / line->ms[ONCE]));
-  PetscCall(PrintNumber(7, 2, best[0] / line->ms[APPLY]));
+  PetscCall(PrintNumber(7, 2, best[0] / line->ms[TIME_ONCE]));
+  PetscCall(PrintNumber(7, 2, best[0] / line->ms[TIME_APPLY]));
   PetscCall(PrintNumber(6, 2, floor / once));
   PetscCall(PrintNumber(6, 2, floor / apply));
   PetscCall(PrintNumber(8, 2, line->error));
@@ -161,12 +163,12 @@ static PetscErrorCode DeviceTimes(const Run *run, PetscInt nsys, PetscInt m, Pet
   LineInit(&other[1], "copy");
   LineInit(&other[2], "PCSPIKE");
   PetscCall(TimeTransfers(&dev, &other[0]));
-  other[1].ms[APPLY] = other[1].ms[ONCE] = floor;
+  other[1].ms[TIME_APPLY] = other[1].ms[TIME_ONCE] = floor;
   PetscCall(PetscDeviceContextSetCurrentContext(before));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s, %" PetscInt_FMT " x %" PetscInt_FMT " (%" PetscInt_FMT " copies)\n",
                         PrecisionName(), nsys, m, dev.copies));
   PetscCall(DeviceDestroy(&dev));
-  for (int k = 0; k < 2; k++) (void)Best(NCUSPARSE, cusparse, ONCE, (PetscBool)k, &best[k]);
+  for (int k = 0; k < 2; k++) (void)FindBest(NCUSPARSE, cusparse, TIME_ONCE, (PetscBool)k, &best[k]);
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-32s %29s %29s %15s %13s %8s\n", "", "calls", "graph", "best cuSPARSE /",
                         "floor /", "error"));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-32s %9s %9s %9s %9s %9s %9s %7s %7s %6s %6s %8s\n", "", what[0], what[1],
@@ -177,7 +179,7 @@ static PetscErrorCode DeviceTimes(const Run *run, PetscInt nsys, PetscInt m, Pet
   for (int w = 0; w < NTIMES && count && !strcmp(ours[0].name, "auto"); w++) {
     const double ms     = isnan(ours[0].graph[w]) ? ours[0].ms[w] : ours[0].graph[w];
     double       least  = 0.0;
-    const Line  *chosen = Best(count - 1, ours + 1, w, PETSC_TRUE, &least);
+    const Line  *chosen = FindBest(count - 1, ours + 1, w, PETSC_TRUE, &least);
 
     if (chosen)
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "  auto, %s: %.4f ms, the best explicit choice (%s) %.4f: %s\n", what[w],
@@ -226,10 +228,10 @@ static PetscErrorCode DeviceSwitch(const Run *run, PetscInt nsys, PetscInt m, Pe
     for (PetscInt k = 0; k < NALGORITHMS; k++)
       if (algorithms[k].type == PC_SPIKE_TRIDIAGONAL_CRPCR) PetscCall(TimeOurs(&dev, &algorithms[k], &line));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-12s", line.name));
-    for (int k = APPLY; k <= ONCE; k++) PetscCall(PrintNumber(9, 4, line.ms[k]));
-    for (int k = APPLY; k <= ONCE; k++) PetscCall(PrintNumber(9, 4, line.graph[k]));
+    for (int k = TIME_APPLY; k <= TIME_ONCE; k++) PetscCall(PrintNumber(9, 4, line.ms[k]));
+    for (int k = TIME_APPLY; k <= TIME_ONCE; k++) PetscCall(PrintNumber(9, 4, line.graph[k]));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  error %.2f\n", line.error));
-    (void)Best(1, &line, APPLY, PETSC_TRUE, &ms);
+    (void)FindBest(1, &line, TIME_APPLY, PETSC_TRUE, &ms);
     if (decide)
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "  auto, apply: %.4f ms, the best %.4f: %s\n", ms, least,
                             ms <= 1.05 * least ? "within 5 %" : "NOT within 5 %"));

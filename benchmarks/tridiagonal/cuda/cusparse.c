@@ -37,7 +37,7 @@ static PetscErrorCode CuSPARSEWork(void *ctx, PetscInt k)
   if (s->name >= INTERLEAVED0)
     status = s->interleaved(s->handle, s->name - INTERLEAVED0, m, s->w[0] + at, s->w[1] + at, s->w[2] + at,
                             s->w[3] + at, nsys, s->buffer);
-  else if (s->name == STRIDED) {
+  else if (s->name == STRIDEDBATCH) {
     int (*strided)(void *, int, const void *, const void *, const void *, void *, int, int, void *);
 
     memcpy(&strided, &s->simple, sizeof(strided));
@@ -85,7 +85,7 @@ static PetscErrorCode CuSPARSEFind(CuSPARSE *s, size_t *bytes)
     if (!FindSymbol(RTLD_DEFAULT, size, &interleaved) || !FindSymbol(RTLD_DEFAULT, name, &s->interleaved))
       PetscFunctionReturn(PETSC_SUCCESS);
     status = interleaved(s->handle, s->name - INTERLEAVED0, m, s->w[0], s->w[1], s->w[2], s->w[3], nsys, bytes);
-  } else if (s->name == STRIDED) {
+  } else if (s->name == STRIDEDBATCH) {
     if (!FindSymbol(RTLD_DEFAULT, size, &strided) || !FindSymbol(RTLD_DEFAULT, name, &s->simple))
       PetscFunctionReturn(PETSC_SUCCESS);
     status = strided(s->handle, m, v->dl, v->d, v->du, v->x, nsys, m, bytes);
@@ -153,7 +153,8 @@ PetscErrorCode TimeCuSPARSE(Device *dev, Line lines[])
     PetscCall(CuSPARSEFind(&s, &bytes));
     if (!s.simple && !s.interleaved) continue;
     PetscCallCUDA(cudaMalloc(&s.buffer, bytes + 1));
-    PetscCall(TimeWork(dev, CuSPARSERestore, interleaved, CuSPARSEWork, &s, &lines[k].ms[ONCE], &lines[k].graph[ONCE]));
+    PetscCall(TimeWork(dev, CuSPARSERestore, interleaved, CuSPARSEWork, &s, &lines[k].ms[TIME_ONCE],
+                       &lines[k].graph[TIME_ONCE]));
     PetscCall(CuSPARSERestore(&s, 0));
     PetscCall(CuSPARSEWork(&s, 0));
     if (interleaved) {
@@ -161,7 +162,7 @@ PetscErrorCode TimeCuSPARSE(Device *dev, Line lines[])
       lines[k].error = CaseError(dev->c, dev->c->x);
     } else PetscCall(DeviceError(dev, &lines[k].error));
     PetscCallCUDA(cudaFree(s.buffer));
-    if (k < STRIDED && dev->c->nsys > 1)
+    if (k < STRIDEDBATCH && dev->c->nsys > 1)
       PetscCall(PetscStrncpy(lines[k].how, "all systems as one", sizeof(lines[k].how)));
   }
   for (int j = 0; j < 4; j++) {

@@ -10,56 +10,57 @@
 #include "kernels/common/cuda/launch.cuh"
 
 #define ONCE_CHUNK  8
-#define ONCE_CHUNKS (SPIKE_TRI_TILE / ONCE_CHUNK) /* threads of a block */
+#define ONCE_CHUNKS (SPIKE_TRI_PATCH / ONCE_CHUNK) /* threads of a block */
 
 /*
-  What a tile says about its separators x_above and x_below. [0]: its first row, x = y - p x_above - q x_below; [1]: the
-  row of x_below itself, p x_above + q x_below + du x_first of the next tile = y
+  What a patch says about its separators x_above and x_below. [0]: its first row, x = y - p x_above - q x_below; [1]:
+  the row of x_below itself, p x_above + q x_below + du x_first of the next patch = y
 */
 struct OnceEnds {
   PetscScalar y[2], p[2], q[2];
 };
 
-/* What the kernels know: the tiles of the library, whose factors they do not read, and ends[ntiles] */
-struct OnceTiles : SpikeTriTiles {
+/* What the kernels know: the patches of the library, whose factors they do not read, and ends[npatches] */
+struct OncePatches : SpikeTriPatches {
   OnceEnds *ends;
 };
 
 /*
-  The rows of a tile of four arrays, in granules of 16 bytes or one number. The places of granules in a chunk are
+  The rows of a patch of four arrays, in granules of 16 bytes or one number. The places of granules in a chunk are
   permuted so that eight threads that read the same granule of their chunks meet no bank twice. Then the separators,
   twice
 */
-struct OnceStage {
+struct OnceShared {
   enum {
     NUMBERS  = sizeof(PetscScalar) < 16 ? 16 / sizeof(PetscScalar) : 1, /* of a granule */
     GRANULES = ONCE_CHUNK / NUMBERS                                     /* of a chunk   */
   };
-  alignas(16) PetscScalar row[4][SPIKE_TRI_TILE];
+  alignas(16) PetscScalar row[4][SPIKE_TRI_PATCH];
   PetscScalar a[2][ONCE_CHUNKS], c[2][ONCE_CHUNKS], y[2][ONCE_CHUNKS];
 };
 
 __device__ static __forceinline__ int OncePlace(int chunk, int granule)
 {
-  return OnceStage::NUMBERS *
-         (OnceStage::GRANULES * chunk + (granule ^ ((chunk * OnceStage::GRANULES / 8) & (OnceStage::GRANULES - 1))));
+  return OnceShared::NUMBERS *
+         (OnceShared::GRANULES * chunk + (granule ^ ((chunk * OnceShared::GRANULES / 8) & (OnceShared::GRANULES - 1))));
 }
 
 /*
-  A tile of an array to shared memory, without rows from hi on. All threads; they wait for the copies and meet
+  A patch of an array to shared memory, without rows from hi on. All threads; they wait for the copies and meet
   afterwards
 */
 __device__ static __forceinline__ void OnceFetch(const PetscScalar *v, PetscInt lo, PetscInt hi, bool wide,
                                                  PetscScalar *to)
 {
-  SpikeUnroll(k, OnceStage::GRANULES) {
-    const int g = (int)threadIdx.x + k * ONCE_CHUNKS, at = OncePlace(g / OnceStage::GRANULES, g % OnceStage::GRANULES);
-    const PetscInt i = lo + g * OnceStage::NUMBERS;
+  SpikeUnroll(k, OnceShared::GRANULES) {
+    const int g      = (int)threadIdx.x + k * ONCE_CHUNKS,
+              at     = OncePlace(g / OnceShared::GRANULES, g % OnceShared::GRANULES);
+    const PetscInt i = lo + g * OnceShared::NUMBERS;
 
-    if (wide && i + OnceStage::NUMBERS <= hi)
-      SpikeCopyAsync<OnceStage::NUMBERS * sizeof(PetscScalar), true>(to + at, v + i);
+    if (wide && i + OnceShared::NUMBERS <= hi)
+      SpikeCopyAsync<OnceShared::NUMBERS * sizeof(PetscScalar), true>(to + at, v + i);
     else {
-      SpikeUnroll(e, OnceStage::NUMBERS)
+      SpikeUnroll(e, OnceShared::NUMBERS)
         if (i + e < hi) to[at + e] = v[i + e];
     }
   }
@@ -67,14 +68,14 @@ __device__ static __forceinline__ void OnceFetch(const PetscScalar *v, PetscInt 
 
 __device__ static __forceinline__ void OnceRows(const PetscScalar *from, PetscScalar v[])
 {
-  struct alignas(OnceStage::NUMBERS * sizeof(PetscScalar)) Granule {
-    PetscScalar e[OnceStage::NUMBERS];
+  struct alignas(OnceShared::NUMBERS * sizeof(PetscScalar)) Granule {
+    PetscScalar e[OnceShared::NUMBERS];
   };
 
-  SpikeUnroll(q, OnceStage::GRANULES) {
+  SpikeUnroll(q, OnceShared::GRANULES) {
     const Granule g = *(const Granule *)(from + OncePlace((int)threadIdx.x, q));
 
-    SpikeUnroll(e, OnceStage::NUMBERS) v[q * OnceStage::NUMBERS + e] = g.e[e];
+    SpikeUnroll(e, OnceShared::NUMBERS) v[q * OnceShared::NUMBERS + e] = g.e[e];
   }
 }
 
@@ -97,14 +98,14 @@ __device__ static __forceinline__ void OnceCheck(PetscReal size, PetscReal tol, 
 /*
   The rows of a thread: f, d, c of the matrix, y of the right-hand side; 0, 1, 0, 0 beyond hi; no coupling of systems
 */
-__device__ static __forceinline__ void OnceLoad(const OnceTiles &tri, const OnceStage &stage, PetscInt i, PetscInt hi,
+__device__ static __forceinline__ void OnceLoad(const OncePatches &tri, const OnceShared &held, PetscInt i, PetscInt hi,
                                                 bool above, bool below, PetscScalar f[], PetscScalar d[],
                                                 PetscScalar c[], PetscScalar y[])
 {
-  OnceRows(stage.row[0], f);
-  OnceRows(stage.row[1], d);
-  OnceRows(stage.row[2], c);
-  OnceRows(stage.row[3], y);
+  OnceRows(held.row[0], f);
+  OnceRows(held.row[1], d);
+  OnceRows(held.row[2], c);
+  OnceRows(held.row[3], y);
   if (!below) { /* else one system has all rows */
     SpikeUnroll(j, ONCE_CHUNK) {
       const int is = i + j < hi ? (int)tri.kind[i + j] : -1;
@@ -121,10 +122,10 @@ __device__ static __forceinline__ void OnceLoad(const OnceTiles &tri, const Once
 
 /*
   The separators' system x_t + A x_(t-s) + C x_(t+s) = Y, a row for each of `rows` threads, for s = 1, 2, 4, ... until
-  no row is coupled, or all couplings are below PETSC_MACHINE_EPSILON / SPIKE_TRI_TILE: less than a rounding of the
+  no row is coupled, or all couplings are below PETSC_MACHINE_EPSILON / SPIKE_TRI_PATCH: less than a rounding of the
   largest x is lost. size: magnitude of the pivot so far; row: for the report
 */
-__device__ static __forceinline__ void OncePCR(OnceStage &stage, int rows, PetscReal tol, PetscReal size,
+__device__ static __forceinline__ void OncePCR(OnceShared &held, int rows, PetscReal tol, PetscReal size,
                                                unsigned long long row, PetscScalar &A, PetscScalar &C, PetscScalar &Y,
                                                OnceBad &bad)
 {
@@ -132,26 +133,27 @@ __device__ static __forceinline__ void OncePCR(OnceStage &stage, int rows, Petsc
 
 #pragma unroll 1
   for (int s = 1, w = 0; s < ONCE_CHUNKS; s *= 2, w ^= 1) {
-    stage.a[w][t] = A;
-    stage.c[w][t] = C;
-    stage.y[w][t] = Y;
-    if (!__syncthreads_or(t < rows && !(SpikeTriAbs1(A) + SpikeTriAbs1(C) <= PETSC_MACHINE_EPSILON / SPIKE_TRI_TILE))) {
+    held.a[w][t] = A;
+    held.c[w][t] = C;
+    held.y[w][t] = Y;
+    if (!__syncthreads_or(t < rows &&
+                          !(SpikeTriAbs1(A) + SpikeTriAbs1(C) <= PETSC_MACHINE_EPSILON / SPIKE_TRI_PATCH))) {
       if (t < rows) A = C = 0.0;
       break;
     }
     if (t < rows) {
       const bool        up = t >= s, down = t + s < rows;
-      const PetscScalar g = -A, h = -C, ca = up ? stage.a[w][t - s] : PetscScalar(-1.0),
-                        ac = down ? stage.c[w][t + s] : PetscScalar(-1.0);
+      const PetscScalar g = -A, h = -C, ca = up ? held.a[w][t - s] : PetscScalar(-1.0),
+                        ac = down ? held.c[w][t + s] : PetscScalar(-1.0);
       PetscScalar u        = 1.0, r;
 
       if (up) {
-        u = SpikeFma(g, stage.c[w][t - s], u);
-        Y = SpikeFma(g, stage.y[w][t - s], Y);
+        u = SpikeFma(g, held.c[w][t - s], u);
+        Y = SpikeFma(g, held.y[w][t - s], Y);
       }
       if (down) {
-        u = SpikeFma(h, stage.a[w][t + s], u);
-        Y = SpikeFma(h, stage.y[w][t + s], Y);
+        u = SpikeFma(h, held.a[w][t + s], u);
+        Y = SpikeFma(h, held.y[w][t + s], Y);
       }
       size *= SpikeAbs(u);
       OnceCheck(size, tol, row, bad);
@@ -163,8 +165,8 @@ __device__ static __forceinline__ void OncePCR(OnceStage &stage, int rows, Petsc
   }
 }
 
-/* The first bad number of the tile, if any, to the report. All threads of the thread block */
-__device__ static __forceinline__ void OnceReport(const OnceTiles &tri, const OnceBad &bad)
+/* The first bad number of the patch, if any, to the report. All threads of the thread block */
+__device__ static __forceinline__ void OnceReport(const OncePatches &tri, const OnceBad &bad)
 {
   __shared__ unsigned long long lowest;
 
@@ -181,9 +183,9 @@ __device__ static __forceinline__ void OnceReport(const OnceTiles &tri, const On
 
 /* x <- the rows y of all threads, by shared memory where wide */
 __device__ static __forceinline__ void OnceStore(PetscInt lo, PetscInt hi, bool wide, const PetscScalar y[],
-                                                 OnceStage &stage, PetscScalar *x)
+                                                 OnceShared &held, PetscScalar *x)
 {
-  constexpr int  NUMBERS = OnceStage::NUMBERS, GRANULES = OnceStage::GRANULES;
+  constexpr int  NUMBERS = OnceShared::NUMBERS, GRANULES = OnceShared::GRANULES;
   const int      t = (int)threadIdx.x;
   const PetscInt i = lo + ONCE_CHUNK * t;
 
@@ -196,13 +198,13 @@ __device__ static __forceinline__ void OnceStore(PetscInt lo, PetscInt hi, bool 
       Granule g;
 
       SpikeUnroll(e, NUMBERS) g.e[e] = y[q * NUMBERS + e];
-      *(Granule *)(stage.row[0] + OncePlace(t, q)) = g;
+      *(Granule *)(held.row[0] + OncePlace(t, q)) = g;
     }
     __syncthreads();
     SpikeUnroll(q, GRANULES) {
       const int      at = t + q * ONCE_CHUNKS;
       const PetscInt r  = lo + at * NUMBERS;
-      const Granule  g  = *(const Granule *)(stage.row[0] + OncePlace(at / GRANULES, at % GRANULES));
+      const Granule  g  = *(const Granule *)(held.row[0] + OncePlace(at / GRANULES, at % GRANULES));
 
       if (r + NUMBERS <= hi) *(Granule *)(x + r) = g;
       else {
@@ -217,24 +219,26 @@ __device__ static __forceinline__ void OnceStore(PetscInt lo, PetscInt hi, bool 
 }
 
 /*
-  x <- A^-1 b without factors. Reads 4 words a row, and a byte where systems end inside of a tile; writes one.
+  x <- A^-1 b without factors. Reads 4 words a row, and a byte where systems end inside of a patch; writes one.
 
   A thread eliminates all rows of its chunk but the last, the separator, and keeps their coupling f to the separator
   before: x_j = y_j - f_j x_before - c_j x_(j+1). The separators' system, each row divided by its diagonal, is solved by
-  PCR. A separator of tiles is not a row of it but a boundary value, and couplings to it stay.
+  PCR. A separator of patches is not a row of it but a boundary value, and couplings to it stay.
 
-  ENDS: writes no x, but what the ends of the tile say about the separators of tiles. A bad divisor is reported. behind:
-  dl, d, du and b were written by the kernel before the first of this chain; else the tile is fetched before the
+  ONLYENDS: writes no x, but what the ends of the patch say about the separators of patches. A bad divisor is reported.
+  after:
+  dl, d, du and b were written by the kernel before the first of this chain; else the patch is fetched before the
   previous kernel has ended. Deterministic.
 */
-template <bool ENDS>
+template <bool ONLYENDS>
 __global__ void __launch_bounds__(ONCE_CHUNKS, 4)
-  Once_Kernel(const __grid_constant__ OnceTiles tri, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du,
-              bool wide, bool behind, PetscReal tol, const PetscScalar *xs, const PetscScalar *b, PetscScalar *x)
+  Once_Kernel(const __grid_constant__ OncePatches tri, const PetscScalar *dl, const PetscScalar *d,
+              const PetscScalar *du, bool wide, bool after, PetscReal tol, const PetscScalar *xs, const PetscScalar *b,
+              PetscScalar *x)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int                                 LAST  = ONCE_CHUNK - 1;
-  OnceStage                                    &stage = *(OnceStage *)shared;
+  constexpr int                                 LAST = ONCE_CHUNK - 1;
+  OnceShared                                   &held = *(OnceShared *)shared;
   const int                                     k = (int)blockIdx.x, t = (int)threadIdx.x;
   const PetscInt lo = tri.first[k], hi = tri.first[k + 1], above = k ? tri.sep[k - 1] : -1, below = tri.sep[k],
                  i = lo + ONCE_CHUNK * t;
@@ -246,17 +250,17 @@ __global__ void __launch_bounds__(ONCE_CHUNKS, 4)
   PetscReal   size = 0.0;
 
   SpikeRelease();
-  if (behind) SpikeAwait();
-  if (ENDS && above < 0 && below < 0) return;
-  wide = wide && (lo % OnceStage::NUMBERS == 0 || OnceStage::NUMBERS == 1);
-  OnceFetch(dl, lo, hi, wide, stage.row[0]);
-  OnceFetch(d, lo, hi, wide, stage.row[1]);
-  OnceFetch(du, lo, hi, wide, stage.row[2]);
-  OnceFetch(b, lo, hi, wide, stage.row[3]);
+  if (after) SpikeAwait();
+  if (ONLYENDS && above < 0 && below < 0) return;
+  wide = wide && (lo % OnceShared::NUMBERS == 0 || OnceShared::NUMBERS == 1);
+  OnceFetch(dl, lo, hi, wide, held.row[0]);
+  OnceFetch(d, lo, hi, wide, held.row[1]);
+  OnceFetch(du, lo, hi, wide, held.row[2]);
+  OnceFetch(b, lo, hi, wide, held.row[3]);
   SpikeCopyWait();
-  if (!behind) SpikeAwait();
+  if (!after) SpikeAwait();
   __syncthreads();
-  OnceLoad(tri, stage, i, hi, above >= 0, below >= 0, f, d_, c, y);
+  OnceLoad(tri, held, i, hi, above >= 0, below >= 0, f, d_, c, y);
 
   SpikeUnroll(j, LAST) {
     const PetscScalar m = f[j], u = j ? SpikeFma(-m, c[j ? j - 1 : 0], d_[j]) : d_[j], r = (PetscScalar)1.0 / u;
@@ -275,18 +279,18 @@ __global__ void __launch_bounds__(ONCE_CHUNKS, 4)
     ff = SpikeFma(-c[j], ff, f[j]);
     cc = -c[j] * cc;
   }
-  stage.a[1][t] = ff;
-  stage.c[1][t] = cc;
-  stage.y[1][t] = yy;
+  held.a[1][t] = ff;
+  held.c[1][t] = cc;
+  held.y[1][t] = yy;
   __syncthreads();
   low      = -f[LAST] * f[LAST - 1];
   diagonal = SpikeFma(-f[LAST], c[LAST - 1], d_[LAST]);
   Y        = SpikeFma(-f[LAST], y[LAST - 1], y[LAST]);
   C        = 0.0;
   if (t + 1 < ONCE_CHUNKS) {
-    diagonal = SpikeFma(-c[LAST], stage.a[1][t + 1], diagonal);
-    Y        = SpikeFma(-c[LAST], stage.y[1][t + 1], Y);
-    C        = -c[LAST] * stage.c[1][t + 1];
+    diagonal = SpikeFma(-c[LAST], held.a[1][t + 1], diagonal);
+    Y        = SpikeFma(-c[LAST], held.y[1][t + 1], Y);
+    C        = -c[LAST] * held.c[1][t + 1];
   }
   A = low;
   if (t < rows) {
@@ -297,21 +301,21 @@ __global__ void __launch_bounds__(ONCE_CHUNKS, 4)
     A *= r;
     C *= r;
     Y *= r;
-    if (!ENDS) { /* boundary values are known */
+    if (!ONLYENDS) { /* boundary values are known */
       if (!t && above >= 0) Y = SpikeFma(-A, xs[above], Y);
       if (t + 1 == rows && below >= 0) Y = SpikeFma(-C, xs[below], Y);
       if (!t) A = 0.0;
       if (t + 1 == rows) C = 0.0;
     }
   }
-  OncePCR(stage, rows, tol, size, row, A, C, Y, bad);
+  OncePCR(held, rows, tol, size, row, A, C, Y, bad);
   /* the buffer that is not read any more, and what is read after the next barrier */
   __syncthreads();
-  stage.a[0][t] = A;
-  stage.c[0][t] = C;
-  stage.y[0][t] = Y = !ENDS && t >= rows ? xs[below] : Y;
+  held.a[0][t] = A;
+  held.c[0][t] = C;
+  held.y[0][t] = Y = !ONLYENDS && t >= rows ? xs[below] : Y;
   OnceReport(tri, bad);
-  if (ENDS) {
+  if (ONLYENDS) {
     OnceEnds *ends = &tri.ends[k];
 
     if (!t) {
@@ -320,26 +324,26 @@ __global__ void __launch_bounds__(ONCE_CHUNKS, 4)
       ends->q[0] = -cc * C;
     }
     if (t == rows && below >= 0) {
-      ends->y[1] = SpikeFma(-low, stage.y[0][t - 1], SpikeFma(-f[LAST], y[LAST - 1], y[LAST]));
-      ends->p[1] = -low * stage.a[0][t - 1];
-      ends->q[1] = SpikeFma(-low, stage.c[0][t - 1], diagonal);
+      ends->y[1] = SpikeFma(-low, held.y[0][t - 1], SpikeFma(-f[LAST], y[LAST - 1], y[LAST]));
+      ends->p[1] = -low * held.a[0][t - 1];
+      ends->q[1] = SpikeFma(-low, held.c[0][t - 1], diagonal);
     }
   } else {
-    const PetscScalar before = t ? stage.y[0][t - 1] : above >= 0 ? xs[above] : PetscScalar(0.0);
+    const PetscScalar before = t ? held.y[0][t - 1] : above >= 0 ? xs[above] : PetscScalar(0.0);
 
     y[LAST] = Y;
 #pragma unroll
     for (int j = LAST - 1; j >= 0; j--) y[j] = SpikeFma(-c[j], y[j + 1], SpikeFma(-f[j], before, y[j]));
-    OnceStore(lo, hi, wide, y, stage, x);
+    OnceStore(lo, hi, wide, y, held, x);
   }
 }
 
 /*
-  The separators' system and its right-hand side, from the ends of the tiles beside them; x_first of a tile = y - p
+  The separators' system and its right-hand side, from the ends of the patches beside them; x_first of a patch = y - p
   x_above - q x_below
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  OnceCondense_Kernel(const __grid_constant__ OnceTiles tri, const PetscScalar *du, PetscScalar *sl, PetscScalar *sd,
+  OnceCondense_Kernel(const __grid_constant__ OncePatches tri, const PetscScalar *du, PetscScalar *sl, PetscScalar *sd,
                       PetscScalar *su, PetscScalar *sb)
 {
   const PetscInt s = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
@@ -347,7 +351,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   SpikeRelease();
   SpikeAwait();
   if (s >= tri.nsep) return;
-  const PetscInt    k = tri.septile[s];
+  const PetscInt    k = tri.seppatch[s];
   const PetscScalar u = du[tri.first[k + 1] - 1];
   const OnceEnds    a = tri.ends[k], c = tri.ends[k + 1];
 
@@ -366,26 +370,26 @@ static PetscErrorCode Once_Private(const SpikeTridiagonal *t, bool inner, OnceEn
 {
   const SpikeTriCUDA *h  = (const SpikeTriCUDA *)t->data;
   PetscScalar        *sl = h->reduced, *sd = sl + h->nsep, *su = sd + h->nsep,
-              *xs      = h->nsep ? su + 3 * (PetscCount)h->nsep : NULL;
-  const bool     wide  = ((size_t)dl | (size_t)d | (size_t)du | (size_t)b | (size_t)x) % 16 == 0;
-  const unsigned tiles = (unsigned)h->ntiles, shared = (unsigned)sizeof(OnceStage);
+              *xs        = h->nsep ? su + 3 * (PetscCount)h->nsep : NULL;
+  const bool     wide    = ((size_t)dl | (size_t)d | (size_t)du | (size_t)b | (size_t)x) % 16 == 0;
+  const unsigned patches = (unsigned)h->npatches, shared = (unsigned)sizeof(OnceShared);
   const auto     begin = h->nsep ? Once_Kernel<true> : Once_Kernel<false>;
-  OnceTiles      tri;
+  OncePatches    tri;
 
   PetscFunctionBeginUser;
-  (SpikeTriTiles &)tri = *h;
-  tri.ends             = ends;
+  (SpikeTriPatches &)tri = *h;
+  tri.ends               = ends;
   if (inner)
     PetscCallCUDA(
-      SpikeLaunchBehind(begin, tiles, ONCE_CHUNKS, shared, stream, tri, dl, d, du, wide, true, tol, xs, b, x));
-  else begin<<<tiles, ONCE_CHUNKS, shared, stream>>>(tri, dl, d, du, wide, true, tol, xs, b, x);
+      SpikeLaunchEarly(begin, patches, ONCE_CHUNKS, shared, stream, tri, dl, d, du, wide, true, tol, xs, b, x));
+  else begin<<<patches, ONCE_CHUNKS, shared, stream>>>(tri, dl, d, du, wide, true, tol, xs, b, x);
   PetscCallCUDA(cudaGetLastError());
   if (!h->nsep) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchBehind(OnceCondense_Kernel, SpikeTriThreadBlocks(h->nsep), SPIKE_TRI_THREADS, 0, stream, tri,
-                                  du, sl, sd, su, xs));
-  PetscCall(Once_Private(&h->child, true, ends + h->ntiles, sl, sd, su, tol, xs, xs, stream));
-  PetscCallCUDA(SpikeLaunchBehind(Once_Kernel<false>, tiles, ONCE_CHUNKS, shared, stream, tri, dl, d, du, wide, inner,
-                                  tol, xs, b, x));
+  PetscCallCUDA(SpikeLaunchEarly(OnceCondense_Kernel, SpikeTriThreadBlocks(h->nsep), SPIKE_TRI_THREADS, 0, stream, tri,
+                                 du, sl, sd, su, xs));
+  PetscCall(Once_Private(&h->child, true, ends + h->npatches, sl, sd, su, tol, xs, xs, stream));
+  PetscCallCUDA(SpikeLaunchEarly(Once_Kernel<false>, patches, ONCE_CHUNKS, shared, stream, tri, dl, d, du, wide, inner,
+                                 tol, xs, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -403,7 +407,7 @@ PetscErrorCode OnceSolve(Once *o, const PetscScalar *dl, const PetscScalar *d, c
     PetscCall((*t->k->apply)(t, PETSC_FALSE, 1, b, h->n, x, h->n));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!h->ntiles) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!h->npatches) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeTriStream_CUDA(t, &stream));
   PetscCall(Once_Private(t, false, (OnceEnds *)o->ends, dl, d, du, PetscMax(pivot->tol, PETSC_REAL_MIN), b, x, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -416,10 +420,10 @@ PetscErrorCode OnceCreate(SpikeTridiagonal *t, Once *o)
   PetscFunctionBeginUser;
   o->t    = t;
   o->ends = NULL;
-  PetscCall(SpikeKernelFit((const void *)Once_Kernel<true>, ONCE_CHUNKS, sizeof(OnceStage)));
-  PetscCall(SpikeKernelFit((const void *)Once_Kernel<false>, ONCE_CHUNKS, sizeof(OnceStage)));
+  PetscCall(SpikeKernelFit((const void *)Once_Kernel<true>, ONCE_CHUNKS, sizeof(OnceShared)));
+  PetscCall(SpikeKernelFit((const void *)Once_Kernel<false>, ONCE_CHUNKS, sizeof(OnceShared)));
   for (const SpikeTriCUDA *h = (const SpikeTriCUDA *)t->data; h->nsep; h = (const SpikeTriCUDA *)h->child.data)
-    count += (size_t)h->ntiles;
+    count += (size_t)h->npatches;
   if (count) PetscCallCUDA(cudaMalloc(&o->ends, count * sizeof(OnceEnds)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

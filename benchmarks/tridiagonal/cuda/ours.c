@@ -100,7 +100,7 @@ PetscErrorCode TimeOurs(Device *dev, const Algorithm *a, Line *line)
       line->error = PetscMax(line->error, error);
       if (o->t[0].k->report && o->pivot[0].badrow < 0) PetscCall((*o->t[0].k->report)(&o->t[0], &o->pivot[0]));
     }
-    PetscCall(How(&o->t[0], line));
+    PetscCall(HowOf(&o->t[0], line));
     if (o->pivot[0].badrow >= 0)
       PetscCall(PetscSNPrintf(line->how, sizeof(line->how), "bad pivot in row %" PetscInt_FMT, o->pivot[0].badrow));
   }

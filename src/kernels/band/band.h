@@ -43,7 +43,7 @@
   Small blocks are column-major, one after the other, in PetscScalar. Pointers named d* belong to the backend's memory,
   the others to the host.
 */
-typedef struct _n_SpikeKernels         SpikeKernels;
+typedef struct _n_SpikeBandKernels     SpikeBandKernels;
 typedef struct _n_SpikePeriodicKernels SpikePeriodicKernels;
 
 /* The parts of factor() in PETSc's log, one at a time */
@@ -120,7 +120,7 @@ typedef struct {
 
   const SpikeEvents *events; /* of factor(); NULL: it logs nothing */
 
-  const SpikeKernels *k;
+  const SpikeBandKernels *k;
 } SpikeBand;
 
 /* Whether band (then not its systems) are factored with row exchanges: P A = L U of every partition */
@@ -170,7 +170,7 @@ typedef enum {
   SPIKE_SWEEP_TAIL
 } SpikeSweepPart;
 
-struct _n_SpikeKernels {
+struct _n_SpikeBandKernels {
   const char  *name;
   PetscMemType memtype;
   PetscBool    exchanges; /* has factors of bands with row exchanges, in the precision of the vectors */
@@ -316,15 +316,15 @@ struct _n_SpikeKernels {
   /*
     Memory of the backend. copy2d copies height pieces of width bytes, dpitch and spitch bytes apart; todevice and
     fromdevice say which side is the backend's memory, the other being the host's. Copies that touch the host's memory
-    are complete on return. stage() gives memory of the host that such copies reach fastest, unstage() takes it back;
+    are complete on return. pin() gives memory of the host that such copies reach fastest, unpin() takes it back;
     synchronize() waits for all work enqueued so far.
   */
   PetscErrorCode (*alloc)(SpikeBand *, size_t bytes, void **);
   PetscErrorCode (*release)(SpikeBand *, void **);
   PetscErrorCode (*copy2d)(SpikeBand *, PetscBool todevice, PetscBool fromdevice, void *dst, size_t dpitch,
                            const void *src, size_t spitch, size_t width, size_t height);
-  PetscErrorCode (*stage)(SpikeBand *, size_t bytes, void **);
-  PetscErrorCode (*unstage)(SpikeBand *, void **);
+  PetscErrorCode (*pin)(SpikeBand *, size_t bytes, void **);
+  PetscErrorCode (*unpin)(SpikeBand *, void **);
   PetscErrorCode (*synchronize)(SpikeBand *);
 
   /*
@@ -365,7 +365,7 @@ struct _n_SpikeKernels {
 };
 
 /* the latter where the library was built with CUDA */
-PETSC_INTERN const SpikeKernels         SpikeKernels_Host, SpikeKernels_CUDA;
+PETSC_INTERN const SpikeBandKernels     SpikeBandKernels_Host, SpikeBandKernels_CUDA;
 PETSC_INTERN const SpikePeriodicKernels SpikePeriodicKernels_Host, SpikePeriodicKernels_CUDA;
 
 /* batch.c: of a band with nbatch > 0: the batch in its place, by s->k->batch; Shape fills what its caller gives */
@@ -375,4 +375,4 @@ PETSC_INTERN PetscErrorCode SpikeBatchDestroySystems(SpikeBatch **);
 PETSC_INTERN PetscErrorCode SpikeBatchBytesSystems(const SpikeBand *, PetscReal *matrix, PetscReal *rest);
 
 /* backend.c: the backend for data of a memory type, NULL where the library has none */
-PETSC_INTERN const SpikeKernels *SpikeKernelsFind(PetscMemType);
+PETSC_INTERN const SpikeBandKernels *SpikeBandKernelsFind(PetscMemType);

@@ -15,7 +15,7 @@
 
   The order of the values in memory is the backend's own, such that a product reads them as streams:
 
-    host   blocks of SPIKE_DIA_ROWS rows, in a block diagonal by diagonal:  val[(b count + d) SPIKE_DIA_ROWS + r], row b
+    host   bundles of SPIKE_DIA_ROWS rows, in each diagonal by diagonal:  val[(b count + d) SPIKE_DIA_ROWS + r], row b
            SPIKE_DIA_ROWS + r. That is one stream of memory for all diagonals (a core's prefetchers cannot follow one
            for each), and SPIKE_DIA_ROWS values of a diagonal fill whole registers
     CUDA   diagonal by diagonal:  val[d ld + i],  ld a multiple of 32. Neighbouring threads take neighbouring rows: each
@@ -39,7 +39,7 @@
 
 typedef struct _n_SpikeDIAKernels SpikeDIAKernels;
 
-#define SPIKE_DIA_ROWS   64 /* rows of a block: granule of ranges of rows, and of masks */
+#define SPIKE_DIA_ROWS   64 /* rows of a bundle: granule of ranges of rows, and of masks */
 #define SPIKE_DIA_GROUPS 2  /* of messages: to other nodes, and inside of one */
 
 typedef struct {
@@ -69,7 +69,7 @@ typedef struct {
   PetscBool    apart;
   PetscScalar *ghost, *message; /* for MPI */
   void        *data;
-} SpikeDIALink;
+} SpikeHaloLink;
 
 /*
   Messages in an array, one after the other: message k is array[at[k]] to array[at[k + 1] - 1] and travels in group[k]
@@ -79,7 +79,7 @@ typedef struct {
   const PetscInt    *at;    /* [n + 1] */
   const PetscMPIInt *group; /* [n]     */
   PetscScalar       *array;
-} SpikeDIAMessages;
+} SpikeHaloMessages;
 
 typedef enum {
   SPIKE_DIA_ROWSUMS,    /* out[n]: sums of magnitudes in rows                                          */
@@ -171,13 +171,13 @@ struct _n_SpikeDIAKernels {
 
     Each call is for one group of messages, 0 <= group < ngroups <= SPIKE_DIA_GROUPS. A group does not wait for another.
   */
-  PetscErrorCode (*connect)(MPI_Comm, PetscBool aware, PetscInt ngroups, const SpikeDIAMessages *message,
-                            const SpikeDIAMessages *ghost, SpikeDIALink **);
-  PetscErrorCode (*disconnect)(SpikeDIALink **);
-  PetscErrorCode (*leave)(void *stream, SpikeDIALink *, PetscInt group, PetscBool back);
-  PetscErrorCode (*ready)(SpikeDIALink *, PetscInt group);
-  PetscErrorCode (*exchange)(void *stream, SpikeDIALink *, PetscInt group, PetscInt count, const SpikeMessage[]);
-  PetscErrorCode (*arrive)(void *stream, SpikeDIALink *, PetscInt group, PetscBool back);
+  PetscErrorCode (*connect)(MPI_Comm, PetscBool aware, PetscInt ngroups, const SpikeHaloMessages *message,
+                            const SpikeHaloMessages *ghost, SpikeHaloLink **);
+  PetscErrorCode (*disconnect)(SpikeHaloLink **);
+  PetscErrorCode (*leave)(void *stream, SpikeHaloLink *, PetscInt group, PetscBool back);
+  PetscErrorCode (*ready)(SpikeHaloLink *, PetscInt group);
+  PetscErrorCode (*exchange)(void *stream, SpikeHaloLink *, PetscInt group, PetscInt count, const SpikeMessage[]);
+  PetscErrorCode (*arrive)(void *stream, SpikeHaloLink *, PetscInt group, PetscBool back);
 
   /* On the host, when it returns */
   PetscErrorCode (*sums)(const SpikeDIA *, SpikeDIASums, PetscReal *out, PetscReal *ghost);
@@ -243,7 +243,7 @@ static inline void SpikeDIAOwnRows(const SpikeDIA *A, PetscInt d, PetscInt begin
   *ownend   = (PetscInt)PetscMax(PetscMin(*high, A->m - o), *ownbegin);
 }
 
-/* Host: diagonal d in the block of rows that begins with row i */
+/* Host: diagonal d in the bundle of rows that begins with row i */
 static inline const PetscScalar *SpikeDIADiagonal(const SpikeDIA *A, PetscInt i, PetscInt d)
 {
   return A->val + (PetscCount)i * A->count + (PetscCount)d * SPIKE_DIA_ROWS;

@@ -10,8 +10,8 @@
 
 typedef struct _n_SpikeKrylovKernels SpikeKrylovKernels;
 
-#define SPIKE_KRYLOV_POSTS 256 /* that a device keeps for the host to read        */
-#define SPIKE_DIA_MOST     128 /* diagonals of a copy of a matrix by them, at most */
+#define SPIKE_KRYLOV_POSTS        256 /* that a device keeps for the host to read        */
+#define SPIKE_KRYLOV_MAXDIAGONALS 128 /* diagonals of a copy of a matrix by them, at most */
 
 /* Magnitudes of the largest entry of a matrix whose values may be narrow: others lie well inside the range */
 #define SPIKE_NARROW_LARGEST  ((PetscReal)1e37)

@@ -9,7 +9,7 @@
 #include <petscksp.h>
 
 /*
-  Steps of the methods: X(NAME, name, vectors, read, written, dots, flops), where read and written are masks over the
+  Steps of the methods: X(ID, name, vectors, read, written, dots, flops), where read and written are masks over the
   vectors, in the order of steps.h, which has the formulas. A step with dots ends in SpikeKrylovRecur() of their sums
   over all ranks.
 
@@ -83,7 +83,7 @@
   X(CG1_BETA, cg1_beta, 3, 0x07, 0x00, 4, 8)
 
 typedef enum {
-#define SPIKE_KRYLOV_NAME(NAME, ...) SPIKE_##NAME,
+#define SPIKE_KRYLOV_NAME(ID, ...) SPIKE_##ID,
   SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_NAME)
 #undef SPIKE_KRYLOV_NAME
   SPIKE_KRYLOV_NSTEPS

@@ -4,7 +4,8 @@
 
   The including file defines
 
-    STEP(name)  the head of a function of (const SpikeKrylovFactors *f, T e[], T d[]), T the type of one row, or of as
+    STEPHEAD(name)  the head of a function of (const SpikeKrylovFactors *f, T e[], T d[]), T the type of one row, or of
+    as
                 many rows as a register holds
     MUL(a, b)   a b, a scalar or of type T, b of type T
     DOT(a, b)   conj(a) b
@@ -15,33 +16,33 @@
 */
 
 /* r rp p */
-STEP(bcgs_start)
+STEPHEAD(bcgs_start)
 {
   e[1] = e[2] = e[0];
   d[0] += DOT(e[0], e[0]);
 }
 
 /* r v p */
-STEP(bcgs_p)
+STEPHEAD(bcgs_p)
 {
   e[2] = e[0] + MUL(f->beta, e[2] - MUL(f->omega, e[1]));
 }
 
 /* rp v */
-STEP(bcgs_alpha)
+STEPHEAD(bcgs_alpha)
 {
   d[0] += DOT(e[0], e[1]);
   d[1] += DOT(e[1], e[1]);
 }
 
 /* v r */
-STEP(bcgs_s)
+STEPHEAD(bcgs_s)
 {
   e[1] -= MUL(f->alpha, e[0]);
 }
 
 /* s t */
-STEP(bcgs_omega)
+STEPHEAD(bcgs_omega)
 {
   d[0] += DOT(e[1], e[0]);
   d[1] += DOT(e[1], e[1]);
@@ -49,7 +50,7 @@ STEP(bcgs_omega)
 }
 
 /* p t rp x r */
-STEP(bcgs_x)
+STEPHEAD(bcgs_x)
 {
   e[3] += MUL(f->alpha, e[0]) + MUL(f->omega, e[4]);
   e[4] -= MUL(f->omega, e[1]);
@@ -58,7 +59,7 @@ STEP(bcgs_x)
 }
 
 /* s t rp */
-STEP(bcgs_omega_rho)
+STEPHEAD(bcgs_omega_rho)
 {
   d[0] += DOT(e[1], e[0]);
   d[1] += DOT(e[1], e[1]);
@@ -68,7 +69,7 @@ STEP(bcgs_omega_rho)
 }
 
 /* t v p x r */
-STEP(bcgs_xp)
+STEPHEAD(bcgs_xp)
 {
   e[3] += MUL(f->alpha, e[2]) + MUL(f->omega, e[4]);
   e[4] -= MUL(f->omega, e[0]);
@@ -77,20 +78,20 @@ STEP(bcgs_xp)
 }
 
 /* rp r */
-STEP(bcgs_rho)
+STEPHEAD(bcgs_rho)
 {
   d[0] += DOT(e[0], e[1]);
   d[1] += DOT(e[1], e[1]);
 }
 
 /* d x y */
-STEP(diagonal)
+STEPHEAD(diagonal)
 {
   e[2] = MUL(e[0], e[1]);
 }
 
 /* r z p */
-STEP(cg_start)
+STEPHEAD(cg_start)
 {
   e[2] = e[1];
   d[0] += XDOT(e[1], e[0]);
@@ -99,20 +100,20 @@ STEP(cg_start)
 }
 
 /* p w */
-STEP(cg_alpha)
+STEPHEAD(cg_alpha)
 {
   d[0] += XDOT(e[0], e[1]);
 }
 
 /* p w x r */
-STEP(cg_x)
+STEPHEAD(cg_x)
 {
   e[2] += MUL(f->alpha, e[0]);
   e[3] -= MUL(f->alpha, e[1]);
 }
 
 /* p w x r */
-STEP(cg_xr)
+STEPHEAD(cg_xr)
 {
   e[2] += MUL(f->alpha, e[0]);
   e[3] -= MUL(f->alpha, e[1]);
@@ -120,7 +121,7 @@ STEP(cg_xr)
 }
 
 /* p w d x r z */
-STEP(cg_xz)
+STEPHEAD(cg_xz)
 {
   e[3] += MUL(f->alpha, e[0]);
   e[4] -= MUL(f->alpha, e[1]);
@@ -131,7 +132,7 @@ STEP(cg_xz)
 }
 
 /* r z */
-STEP(cg_beta)
+STEPHEAD(cg_beta)
 {
   d[0] += XDOT(e[1], e[0]);
   d[1] += DOT(e[1], e[1]);
@@ -139,19 +140,19 @@ STEP(cg_beta)
 }
 
 /* z p */
-STEP(cg_p)
+STEPHEAD(cg_p)
 {
   e[1] = e[0] + MUL(f->beta, e[1]);
 }
 
 /* w r */
-STEP(cg_r)
+STEPHEAD(cg_r)
 {
   e[1] -= MUL(f->alpha, e[0]);
 }
 
 /* r z */
-STEP(cg_rbeta)
+STEPHEAD(cg_rbeta)
 {
   d[0] += XDOT(e[1], e[0]);
   d[1] += DOT(e[1], e[1]);
@@ -159,7 +160,7 @@ STEP(cg_rbeta)
 }
 
 /* w r */
-STEP(cg_rs)
+STEPHEAD(cg_rs)
 {
   e[1] -= MUL(f->alpha, e[0]);
   e[0] = MUL(f->scale, e[1]);
@@ -169,7 +170,7 @@ STEP(cg_rs)
 }
 
 /* w d r */
-STEP(cg_rd)
+STEPHEAD(cg_rd)
 {
   e[2] -= MUL(f->alpha, e[0]);
   e[0] = MUL(e[1], e[2]);
@@ -179,35 +180,35 @@ STEP(cg_rd)
 }
 
 /* z p x */
-STEP(cg_xp)
+STEPHEAD(cg_xp)
 {
   e[2] += MUL(f->lag, e[1]);
   e[1] = e[0] + MUL(f->beta, e[1]);
 }
 
 /* r p x */
-STEP(cg_xps)
+STEPHEAD(cg_xps)
 {
   e[2] += MUL(f->lag, e[1]);
   e[1] = MUL(f->scale, e[0]) + MUL(f->beta, e[1]);
 }
 
 /* r d p x */
-STEP(cg_xpd)
+STEPHEAD(cg_xpd)
 {
   e[3] += MUL(f->lag, e[2]);
   e[2] = MUL(e[1], e[0]) + MUL(f->beta, e[2]);
 }
 
 /* p x */
-STEP(cg_settle)
+STEPHEAD(cg_settle)
 {
   e[1] += MUL(f->lag, e[0]);
   d[0] += e[1];
 }
 
 /* r z */
-STEP(cg_rho)
+STEPHEAD(cg_rho)
 {
   d[0] += XDOT(e[1], e[0]);
   d[1] += DOT(e[1], e[1]);
@@ -215,7 +216,7 @@ STEP(cg_rho)
 }
 
 /* r z s p w */
-STEP(cg1_start)
+STEPHEAD(cg1_start)
 {
   e[3] = e[1];
   e[4] = e[2];
@@ -226,7 +227,7 @@ STEP(cg1_start)
 }
 
 /* z s p w x r */
-STEP(cg1_x)
+STEPHEAD(cg1_x)
 {
   e[2] = e[0] + MUL(f->beta, e[2]);
   e[3] = e[1] + MUL(f->beta, e[3]);
@@ -235,7 +236,7 @@ STEP(cg1_x)
 }
 
 /* r z s */
-STEP(cg1_beta)
+STEPHEAD(cg1_beta)
 {
   d[0] += XDOT(e[1], e[0]);
   d[1] += XDOT(e[1], e[2]);

@@ -147,7 +147,7 @@ static inline PetscCount SpikeStencilCoefs(const SpikeStencil *S)
 
 /*
   Where coefficient (c, e) of point s lies for the first point of line l; those of its other points follow at
-  SpikeStencilStep()
+  SpikeStencilStride()
 */
 static inline PetscCount SpikeStencilCoef(const SpikeStencil *S, PetscInt s, PetscInt c, PetscInt e, PetscInt l)
 {
@@ -155,7 +155,7 @@ static inline PetscCount SpikeStencilCoef(const SpikeStencil *S, PetscInt s, Pet
                      : (((PetscCount)l * S->count + s) * S->dof + e) * S->size[0] * S->dof + c;
 }
 
-static inline PetscInt SpikeStencilStep(const SpikeStencil *S)
+static inline PetscInt SpikeStencilStride(const SpikeStencil *S)
 {
   return S->constant ? 0 : S->dof;
 }

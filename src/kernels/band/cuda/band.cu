@@ -25,9 +25,9 @@ static void SpikeTilesShape_Private(const SpikeBand *s, SpikeTiles *t)
     for (int g = 2; g <= 32 / t->T; g++)
       if (10 * ((s->np + g - 1) / g) * g <= 11 * s->np) t->G = g;
   }
-  t->steps    = (int)((longest + t->T - 1) / t->T);
-  t->stepsize = (PetscInt64)t->G * t->T * ((t->QL + t->QU) * t->T + 1);
-  if (t->T > 16) t->stepsize = (t->stepsize + 7) / 8 * 8;
+  t->tilerows = (int)((longest + t->T - 1) / t->T);
+  t->rowsize  = (PetscInt64)t->G * t->T * ((t->QL + t->QU) * t->T + 1);
+  if (t->T > 16) t->rowsize = (t->rowsize + 7) / 8 * 8;
 }
 
 static PetscErrorCode SpikeHolds_CUDA(const SpikeBand *s, PetscBool *holds)
@@ -59,7 +59,7 @@ static size_t SpikeElement_Private(const SpikeBand *s)
 }
 
 /* What SpikeCUDA.room has, in bytes; where spike begins in it, and its elements */
-static size_t SpikeRoom_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, size_t *behind,
+static size_t SpikeRoom_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, size_t *after,
                                 PetscInt64 *spike, int *blocks)
 {
   size_t scratch;
@@ -69,8 +69,8 @@ static size_t SpikeRoom_Private(const SpikeBand *s, const SpikeTiles *t, const S
     *spike  = 0;
     *blocks = 0;
   } else SpikeTipsWork_CUDA(s, t, gpu, spike, &scratch, blocks);
-  *behind = (PetscMax(scratch, SpikeFillScratch_CUDA(t)) + 255) / 256 * 256;
-  return PetscMax(*behind + (size_t)*spike * sizeof(PetscScalar),
+  *after = (PetscMax(scratch, SpikeFillScratch_CUDA(t)) + 255) / 256 * 256;
+  return PetscMax(*after + (size_t)*spike * sizeof(PetscScalar),
                   s->coupled ? (size_t)s->maxrhs * (size_t)s->n * sizeof(PetscScalar) : 0);
 }
 
@@ -80,7 +80,7 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   const SpikeDevice *gpu;
   SpikeTiles         t;
   PetscInt64         spike;
-  size_t             room, behind;
+  size_t             room, after;
   int                blocks;
 
   PetscFunctionBegin;
@@ -88,10 +88,10 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
              "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT, s->kl, s->ku);
   PetscCall(SpikeDeviceGet(&gpu));
   SpikeTilesShape_Private(s, &t);
-  *band  = s->nsystems ? 0.0 : (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
-  room   = SpikeRoom_Private(s, &t, gpu, &behind, &spike, &blocks);
+  *band  = s->nsystems ? 0.0 : (PetscReal)SpikeElement_Private(s) * t.groups() * t.tilerows * (PetscReal)t.rowsize;
+  room   = SpikeRoom_Private(s, &t, gpu, &after, &spike, &blocks);
   *extra = (PetscReal)room + sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) +
-           sizeof(double) * (2.0 * s->np + 1.0) + SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
+           sizeof(double) * (2.0 * s->np + 1.0) + SPIKE_BAND_AFTER * (PetscReal)SpikeElement_Private(s);
   if (s->coupled) {
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)));
     *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
@@ -104,7 +104,7 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
 
     if (s->nbatch) PetscCall(SpikeBatchBytesSystems(s, band, &rest));
     else PetscCall(SpikeTriBytesSystems_CUDA(s, band, &rest));
-    *extra += rest - SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
+    *extra += rest - SPIKE_BAND_AFTER * (PetscReal)SpikeElement_Private(s);
   }
   if (SpikeBandExchanges(s)) {
     PetscReal factors, windows;
@@ -122,14 +122,14 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
 {
   SpikeCUDA     *h      = (SpikeCUDA *)s->data;
   const PetscInt before = s->maxrhs;
-  size_t         behind, size;
+  size_t         after, size;
   char          *room = NULL;
   PetscScalar   *tips = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   s->maxrhs = maxrhs;
-  size      = SpikeRoom_Private(s, &h->t, h->gpu, &behind, &h->spikesize, &h->blocks);
+  size      = SpikeRoom_Private(s, &h->t, h->gpu, &after, &h->spikesize, &h->blocks);
   s->maxrhs = before;
   PetscCall(SpikeMalloc_CUDA((PetscCount)size, &room));
   if (s->coupled) {
@@ -146,7 +146,7 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
   h->roomfull = s->full;
   h->scratch  = room;
   h->work = s->dwork = s->coupled ? (PetscScalar *)room : NULL;
-  h->spike           = s->coupled ? (PetscScalar *)(room + behind) : NULL;
+  h->spike           = s->coupled ? (PetscScalar *)(room + after) : NULL;
   s->dtips           = tips;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,7 +176,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   s->data = h;
   PetscCall(SpikeDeviceGet(&h->gpu));
   SpikeTilesShape_Private(s, &h->t);
-  h->correctrows = h->t.steps;
+  h->correctrows = h->t.tilerows;
   stream         = (cudaStream_t)s->stream;
   PetscCall(PetscMalloc1(np + 1, &active));
   for (PetscInt q = 0; q <= np; q++) active[q] = s->active[q] ? 1 : 0;
@@ -189,11 +189,11 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   if (s->nsystems) PetscCall(SpikeTriCreateSystems_CUDA(s));
   else if (s->nbatch) PetscCall(SpikeBatchCreateSystems(s, &h->batch));
   else {
-    h->elements = h->t.groups() * h->t.steps * h->t.stepsize;
+    h->elements = h->t.groups() * h->t.tilerows * h->t.rowsize;
     PetscCall(
-      SpikeMalloc_CUDA((PetscCount)((h->elements + SPIKE_BAND_BEHIND) * SpikeElement_Private(s)), (char **)&s->band));
+      SpikeMalloc_CUDA((PetscCount)((h->elements + SPIKE_BAND_AFTER) * SpikeElement_Private(s)), (char **)&s->band));
     PetscCallCUDA(cudaMemsetAsync((char *)s->band + h->elements * SpikeElement_Private(s), 0,
-                                  SPIKE_BAND_BEHIND * SpikeElement_Private(s), stream));
+                                  SPIKE_BAND_AFTER * SpikeElement_Private(s), stream));
   }
   PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
   h->reportsize = SpikeReportBytes_CUDA(np, h->blocks);
@@ -313,7 +313,7 @@ static PetscErrorCode SpikeCopy2D_CUDA(SpikeBand *s, PetscBool todevice, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeStage_CUDA(SpikeBand *s, size_t bytes, void **ptr)
+static PetscErrorCode SpikePin_CUDA(SpikeBand *s, size_t bytes, void **ptr)
 {
   PetscFunctionBegin;
   *ptr = NULL;
@@ -321,7 +321,7 @@ static PetscErrorCode SpikeStage_CUDA(SpikeBand *s, size_t bytes, void **ptr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeUnstage_CUDA(SpikeBand *s, void **ptr)
+static PetscErrorCode SpikeUnpin_CUDA(SpikeBand *s, void **ptr)
 {
   PetscFunctionBegin;
   if (*ptr) PetscCallCUDA(cudaFreeHost(*ptr));
@@ -336,7 +336,7 @@ static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKernels SpikeKernels_CUDA = {
+const SpikeBandKernels SpikeBandKernels_CUDA = {
   /* name */ "cuda",
   /* memtype */ PETSC_MEMTYPE_CUDA,
   /* exchanges */ PETSC_TRUE,
@@ -367,8 +367,8 @@ const SpikeKernels SpikeKernels_CUDA = {
   /* alloc */ SpikeAlloc_CUDA,
   /* release */ SpikeRelease_CUDA,
   /* copy2d */ SpikeCopy2D_CUDA,
-  /* stage */ SpikeStage_CUDA,
-  /* unstage */ SpikeUnstage_CUDA,
+  /* pin */ SpikePin_CUDA,
+  /* unpin */ SpikeUnpin_CUDA,
   /* synchronize */ SpikeSynchronize_CUDA,
   /* connect */ SpikeConnect_CUDA,
   /* disconnect */ SpikeLinkDisconnect_CUDA,

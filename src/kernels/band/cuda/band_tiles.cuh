@@ -2,7 +2,7 @@
 /* band_tiles.cuh: how the CUDA backend stores a partitioned band, and what its files share */
 #pragma once
 
-#include "kernels/common/cuda/fit.cuh"
+#include "kernels/common/cuda/device.cuh"
 #include "kernels/common/cuda/scalar.cuh"
 extern "C" {
 #include "kernels/band/band.h"
@@ -31,19 +31,19 @@ struct SpikeTiles {
   int             T, QL, QU, G;
   const PetscInt *start;    /* [np + 1] */
   const PetscInt *active;   /* [np + 1] 0 or 1 */
-  int             steps;    /* tile rows of every partition */
-  PetscInt64      stepsize; /* elements of a tile row of a group; with T > 16 rounded up to 8 */
+  int             tilerows; /* tile rows of every partition */
+  PetscInt64      rowsize;  /* elements of a tile row of a group; with T > 16 rounded up to 8 */
 
-  __host__ __device__ PetscInt64 group(PetscInt p) const { return (p / G) * (PetscInt64)steps * stepsize; }
+  __host__ __device__ PetscInt64 group(PetscInt p) const { return (p / G) * (PetscInt64)tilerows * rowsize; }
   __host__ __device__ PetscInt64 tile(int t) const { return (PetscInt64)t * T * T * G; }
   /* element (r, c) of tile t in tile row j of partition p */
   __host__ __device__ PetscInt64 at(PetscInt p, int j, int t, int r, int c) const
   {
-    return group(p) + j * stepsize + tile(t) + ((PetscInt64)c * G + p % G) * T + r;
+    return group(p) + j * rowsize + tile(t) + ((PetscInt64)c * G + p % G) * T + r;
   }
   __host__ __device__ PetscInt64 diag(PetscInt p, int j, int r) const
   {
-    return group(p) + j * stepsize + tile(QL + QU) + (p % G) * T + r;
+    return group(p) + j * rowsize + tile(QL + QU) + (p % G) * T + r;
   }
   /* element (r, c) of the diagonal tile in its three places; r > c only with QL > 0, r < c only with QU > 0 */
   __host__ __device__ PetscInt64 diagtile(PetscInt p, int j, int r, int c) const
@@ -55,7 +55,7 @@ struct SpikeTiles {
 };
 
 /* elements after the last one that may be read, for nothing, where a tile is not stored */
-#define SPIKE_BAND_BEHIND 1024
+#define SPIKE_BAND_AFTER 1024
 
 #define SPIKE_CUDA_MAX_BANDWIDTH 512 /* the solves of the reduced systems keep a tip in shared memory */
 

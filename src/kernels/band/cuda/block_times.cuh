@@ -10,11 +10,11 @@
   all threads of a block; put(index, sum) takes the results. Plain: threads in slices of all rows, each slice with every
   S-th column; transposed: a warp a column. x is in shared memory, part has a place for each thread.
 */
-template <bool TRANS, typename P>
+template <bool TRANSPOSED, typename P>
 __device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A, int lda, const PetscScalar *x,
                                               PetscScalar *part, P put)
 {
-  if (TRANS) {
+  if (TRANSPOSED) {
     for (int c = threadIdx.x >> 5; c < k; c += blockDim.x >> 5) {
       PetscScalar v = 0.0;
 

@@ -49,25 +49,25 @@ __device__ static inline void SpikeSplitReduce(SpikeSplitPart &mine, bool sums, 
 
 /* Entries first + step u < end, u = 0, 1, ..., of a row; returns the sum of their magnitudes */
 __device__ static inline double SpikeSplitEntries(const SpikeCSR &A, const PetscInt *to, PetscInt row, PetscInt first,
-                                                  PetscInt step, PetscInt end, PetscScalar *band, PetscScalar *rest,
+                                                  PetscInt stride, PetscInt end, PetscScalar *band, PetscScalar *rest,
                                                   SpikeSplitPart &mine)
 {
   double sum = 0.0;
 
-  for (PetscInt64 k0 = first; k0 < end; k0 += 4 * step) {
+  for (PetscInt64 k0 = first; k0 < end; k0 += 4 * stride) {
     PetscScalar v[4];
     PetscInt    place[4];
 
     SpikeUnroll(u, 4) { /* four loads on their way at once */
-      const bool in = k0 + u * step < end;
+      const bool in = k0 + u * stride < end;
 
-      v[u]     = in ? A.aa[k0 + u * step] : PetscScalar(0.0);
-      place[u] = in ? to[k0 + u * step] : 0;
+      v[u]     = in ? A.aa[k0 + u * stride] : PetscScalar(0.0);
+      place[u] = in ? to[k0 + u * stride] : 0;
     }
     SpikeUnroll(u, 4) {
       const double abs = (double)PetscAbsScalar(v[u]);
 
-      if (k0 + u * step >= end) continue;
+      if (k0 + u * stride >= end) continue;
       sum += abs;
       if (!(abs <= (double)PETSC_MAX_REAL)) mine.badrow = min(mine.badrow, (unsigned long long)row);
       if (place[u] >= 0) {
@@ -118,12 +118,12 @@ __global__ void __launch_bounds__(SPIKE_SPLIT_THREADS)
   SpikeSplitBorder_Kernel(SpikeSplit p, SpikeCSR A, PetscScalar *band, PetscScalar *rest, SpikeSplitScratch *scratch)
 {
   __shared__ SpikeSplitPart shared[SPIKE_SPLIT_THREADS / 2];
-  const PetscInt            row = p.rows[blockIdx.y], step = SPIKE_SPLIT_PIECES * SPIKE_SPLIT_THREADS;
+  const PetscInt            row = p.rows[blockIdx.y], stride = SPIKE_SPLIT_PIECES * SPIKE_SPLIT_THREADS;
   SpikeSplitPart            mine  = {0.0, 0.0, ~0ull};
   const PetscInt            first = A.ai[row], at = blockIdx.x * SPIKE_SPLIT_THREADS + threadIdx.x;
 
   if (at < A.ai[row + 1] - first)
-    mine.norm = SpikeSplitEntries(A, p.to, row, first + at, step, A.ai[row + 1], band, rest, mine);
+    mine.norm = SpikeSplitEntries(A, p.to, row, first + at, stride, A.ai[row + 1], band, rest, mine);
   SpikeSplitReduce(mine, true, shared);
   if (threadIdx.x == 0) scratch->pieces[blockIdx.y * SPIKE_SPLIT_PIECES + blockIdx.x] = mine;
 }

@@ -12,7 +12,7 @@
   The matrices are prefetched at once, before the first of them is needed. Reads each of them, and the tips, once;
   writes the tips. Shared memory: kl + 2 ku numbers and one a thread.
 */
-template <bool TRANS>
+template <bool TRANSPOSED>
 __global__ void __launch_bounds__(1024, 1)
   SpikeSolveTips_Kernel(const __grid_constant__ SpikeTiles t, PetscInt q0, const PetscScalar *dVb,
                         const PetscScalar *dWt, const PetscScalar *dR, PetscScalar *tips, PetscCount ldt)
@@ -32,12 +32,13 @@ __global__ void __launch_bounds__(1024, 1)
   for (int i = threadIdx.x; i < kl; i += blockDim.x) below[i] = tip[i];
   for (int i = threadIdx.x; i < ku; i += blockDim.x) above[i] = tip[kl + i];
   __syncthreads();
-  if (TRANS) SpikeBlockTimes<true>(kl, ku, Vb, kl, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
+  if (TRANSPOSED) SpikeBlockTimes<true>(kl, ku, Vb, kl, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
   else SpikeBlockTimes<false>(ku, kl, Wt, ku, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
   __syncthreads();
-  SpikeBlockTimes<TRANS>(ku, ku, R, ku, above, part, [&](int i, PetscScalar v) { tip[kl + i] = solved[i] = v; });
+  SpikeBlockTimes<TRANSPOSED>(ku, ku, R, ku, above, part, [&](int i, PetscScalar v) { tip[kl + i] = solved[i] = v; });
   __syncthreads();
-  if (TRANS) SpikeBlockTimes<true>(ku, kl, Wt, ku, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
+  if (TRANSPOSED)
+    SpikeBlockTimes<true>(ku, kl, Wt, ku, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
   else SpikeBlockTimes<false>(kl, ku, Vb, kl, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
 }
 
@@ -56,8 +57,8 @@ PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *s, PetscBool trans, PetscInt q0, P
   PetscFunctionBegin;
   if (!ku || q0 >= q1 || !nrhs) PetscFunctionReturn(PETSC_SUCCESS); /* without ku, x_b = g_b */
   PetscCheck(K <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "Half-bandwidth %d", K);
-  PetscCallCUDA(SpikeLaunchBehind(trans ? SpikeSolveTips_Kernel<true> : SpikeSolveTips_Kernel<false>, grid, threads,
-                                  shared, (cudaStream_t)s->stream, h->t, q0, s->dVb, s->dWt, s->dR, s->dtips, ldt));
+  PetscCallCUDA(SpikeLaunchEarly(trans ? SpikeSolveTips_Kernel<true> : SpikeSolveTips_Kernel<false>, grid, threads,
+                                 shared, (cudaStream_t)s->stream, h->t, q0, s->dVb, s->dWt, s->dR, s->dtips, ldt));
   PetscCall(PetscLogGpuFlops((q1 - q0) * nrhs * (4.0 * kl * ku + 2.0 * ku * ku)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,8 +29,8 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
   SpikeFactorSmall(SpikeTiles t, F *band, SpikePivotPolicy given, SpikeStatus *status, double *badvalue)
 {
   const SpikePivotPolicy         policy = SpikePivotAbsolute(given);
-  typedef SpikeSmallShared<TMAX> Shared;
-  __shared__ Shared              sh;
+  typedef SpikeSmallShared<TMAX> SharedMemory;
+  __shared__ SharedMemory        sh;
   const int                      warp = threadIdx.x / 32, lane = threadIdx.x % 32, T = t.T, GT = t.G * T;
   const PetscInt                 group = (PetscInt)blockIdx.x * SPIKE_SMALL_WARPS + warp;
   const bool                     has   = lane < GT;
@@ -39,10 +39,10 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
   const int                      rows = group < t.groups() && p < t.np ? (int)(t.start[p + 1] - t.start[p]) : 0;
   const bool                     low = t.QL > 0, up = t.QU > 0;
   const int                      utile = t.QL * T * GT, dtile = (t.QL + t.QU) * T * GT;
-  SpikeArith                    *mine = sh.row[warp] + lane * Shared::LD + 2 * (lane / T),
-             *member                  = sh.row[warp] + m * T * Shared::LD + 2 * m;
+  SpikeArith                    *mine = sh.row[warp] + lane * SharedMemory::LD + 2 * (lane / T),
+             *member                  = sh.row[warp] + m * T * SharedMemory::LD + 2 * m;
   SpikeArith     *buffer              = sh.pivot[warp] + m * (2 * TMAX + 2);
-  F              *row                 = band + group * t.steps * t.stepsize;
+  F              *row                 = band + group * t.tilerows * t.rowsize;
   SpikePivotState st                  = {-1, 0, 0.0};
   F               nl[TMAX], nu[TMAX], nd; /* row of the next step, on its way */
 
@@ -56,8 +56,8 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
   };
 
   load(row);
-  SpikeUnroll(c, Shared::LD) mine[c] = SpikeArith(0.0);
-  for (int j = 0; j < t.steps; j++, row += t.stepsize) {
+  SpikeUnroll(c, SharedMemory::LD) mine[c] = SpikeArith(0.0);
+  for (int j = 0; j < t.tilerows; j++, row += t.rowsize) {
     SpikeArith a[TMAX], d[TMAX], x[TMAX];
 
     SpikeUnroll(c, TMAX) {
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
     __syncwarp();
     SpikeUnroll(k, TMAX) {
       if (k < T) {
-        const SpikeArith *w = member + k * Shared::LD;
+        const SpikeArith *w = member + k * SharedMemory::LD;
 
         x[k] = SpikeMinus(x[k], -a[k], w[TMAX]);
         SpikeUnroll(c, TMAX) {
@@ -82,12 +82,12 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
       a[c]    = c <= r ? SpikeArith(nu[c]) : SpikeArith(0.0);
       mine[c] = a[c];
     }
-    if (j + 1 < t.steps) load(row + t.stepsize);
+    if (j + 1 < t.tilerows) load(row + t.rowsize);
     __syncwarp();
     SpikeTileInvert<TMAX>(d, r, T, buffer, j * T, rows, policy, st);
     SpikeUnroll(k, TMAX - 1) {
       if (k < T) {
-        const SpikeArith *w = member + k * Shared::LD, l = k < r ? d[k] : SpikeArith(0.0);
+        const SpikeArith *w = member + k * SharedMemory::LD, l = k < r ? d[k] : SpikeArith(0.0);
 
         SpikeUnroll(c, k + 1) a[c] = SpikeMinus(a[c], -l, w[c]);
       }
@@ -115,35 +115,35 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
     panels    L_ij <- A_ij U^-1_jj,  i = j + 1 .. j + QL         U_jk <- L^-1_jj A_jk,  k = j + 1 .. j + QU
     update    A_ik <- A_ik - L_ij U_jk; the first warp takes A_j+1,j+1 and inverts it at once, while the others do the
               rest
-  With WINDOW the tiles (i, k) of a step are in shared memory, at place (i mod QL + 1, k mod QU + 1), from their first
+  With INSHARED the tiles (i, k) of a step are in shared memory, at place (i mod QL + 1, k mod QU + 1), from their first
   update to their last use; else they stay in the band itself (the cache), and shared memory holds the inverted tile
-  and, where there is room, the panel U_jk. Reads and writes the band once with WINDOW, 2 (QL + QU) T n numbers;
+  and, where there is room, the panel U_jk. Reads and writes the band once with INSHARED, 2 (QL + QU) T n numbers;
   without, 2 QL QU T^2 numbers a step through the cache.
 */
-template <int NB>
+template <int N8>
 struct SpikeTileSize {
   /* LD = 4 mod 8: fragments without bank conflicts */
-  static constexpr int TP = 8 * NB, LD = TP + 4, SIZE = TP * LD, H = (NB + 1) / 2;
+  static constexpr int TP = 8 * N8, LD = TP + 4, SIZE = TP * LD, H = (N8 + 1) / 2;
 };
 
 /* Where the tiles of a partition are */
 template <typename F>
 struct SpikePartition {
   F         *band;
-  PetscInt64 stepsize;
+  PetscInt64 rowsize;
   int        T, QL, QU;
 
   enum Mask {
     FULL,
-    UPPER,
-    LOWER
+    ISUPPER,
+    ISLOWER
   };
-  __device__ F *tile(int i, int k) const { return band + i * stepsize + (k < i ? i - k - 1 : QL + k - i - 1) * T * T; }
-  __device__ Mask mask(int i, int k) const { return i - k == QL ? UPPER : k - i == QU ? LOWER : FULL; }
+  __device__ F   *tile(int i, int k) const { return band + i * rowsize + (k < i ? i - k - 1 : QL + k - i - 1) * T * T; }
+  __device__ Mask mask(int i, int k) const { return i - k == QL ? ISUPPER : k - i == QU ? ISLOWER : FULL; }
   /* element of an off-diagonal tile (i, k) */
   __device__ bool has(Mask mask, int r, int c) const
   {
-    return r < T && c < T && (mask == FULL || (mask == UPPER ? r <= c : c <= r));
+    return r < T && c < T && (mask == FULL || (mask == ISUPPER ? r <= c : c <= r));
   }
   __device__ SpikeArith load(const F *tile, Mask mask, int r, int c) const
   {
@@ -156,7 +156,7 @@ struct SpikePartition {
   /* element of the diagonal tile of row j, NULL where it is not stored */
   __device__ F *diagonal(int j, int r, int c) const
   {
-    F *row = band + j * stepsize;
+    F *row = band + j * rowsize;
 
     if (r >= T || c >= T) return NULL;
     if (r == c) return row + (QL + QU) * T * T + r;
@@ -172,24 +172,24 @@ struct SpikePartition {
 };
 
 /* Panels, products of a warp: fragments of the tile first, then the result over it. s: the inverses of tile j */
-template <typename F, int NB, bool WINDOW>
+template <typename F, int N8, bool INSHARED>
 __device__ static inline void SpikePanelL(const SpikePartition<F> &P, int i, int j, bool raw, const SpikeArith *s,
                                           SpikeArith *slot)
 {
-  constexpr int                          LD = SpikeTileSize<NB>::LD, H = SpikeTileSize<NB>::H;
+  constexpr int                          LD = SpikeTileSize<N8>::LD, H = SpikeTileSize<N8>::H;
   const int                              g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
   F                                     *tile = P.tile(i, j);
   const typename SpikePartition<F>::Mask mask = P.mask(i, j);
-  SpikeArith                             a[H][NB][4];
+  SpikeArith                             a[H][N8][4];
 
-  SpikeUnroll3(h, H, kb, NB, e, 4) {
+  SpikeUnroll3(h, H, kb, N8, e, 4) {
     const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
 
-    if (2 * h + (e & 1) < NB) a[h][kb][e] = WINDOW && !raw ? slot[c * LD + r] : P.load(tile, mask, r, c);
+    if (2 * h + (e & 1) < N8) a[h][kb][e] = INSHARED && !raw ? slot[c * LD + r] : P.load(tile, mask, r, c);
     else a[h][kb][e] = SpikeArith(0.0);
   }
   __syncwarp();
-  SpikeUnroll(nb, NB) {
+  SpikeUnroll(nb, N8) {
     SpikeArith x[H][4];
 
     SpikeUnroll2(h, H, e, 4) x[h][e] = SpikeArith(0.0);
@@ -204,50 +204,50 @@ __device__ static inline void SpikePanelL(const SpikePartition<F> &P, int i, int
     SpikeUnroll2(h, H, e, 4) {
       const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
 
-      if (2 * h + (e >> 1) < NB) {
-        if (WINDOW) slot[c * LD + r] = x[h][e];
+      if (2 * h + (e >> 1) < N8) {
+        if (INSHARED) slot[c * LD + r] = x[h][e];
         P.store(tile, mask, r, c, x[h][e]);
       }
     }
   }
 }
 
-template <typename F, int NB, bool WINDOW>
+template <typename F, int N8, bool INSHARED>
 __device__ static inline void SpikePanelU(const SpikePartition<F> &P, int j, int k, bool raw, const SpikeArith *s,
                                           SpikeArith *slot)
 {
-  constexpr int                          LD = SpikeTileSize<NB>::LD, H = SpikeTileSize<NB>::H;
+  constexpr int                          LD = SpikeTileSize<N8>::LD, H = SpikeTileSize<N8>::H;
   const int                              g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
   F                                     *tile = P.tile(j, k);
   const typename SpikePartition<F>::Mask mask = P.mask(j, k);
-  SpikeArith                             b[NB][NB][2];
+  SpikeArith                             b[N8][N8][2];
 
-  SpikeUnroll3(kb, NB, nb, NB, e, 2) {
+  SpikeUnroll3(kb, N8, nb, N8, e, 2) {
     const int r = 8 * kb + q + 4 * e, c = 8 * nb + g;
 
-    b[kb][nb][e] = WINDOW && !raw ? slot[c * LD + r] : P.load(tile, mask, r, c);
+    b[kb][nb][e] = INSHARED && !raw ? slot[c * LD + r] : P.load(tile, mask, r, c);
   }
   __syncwarp();
   SpikeUnroll(h, H) {
-    SpikeArith a[NB][4];
+    SpikeArith a[N8][4];
 
   #pragma unroll
-    for (int kb = 0; kb < NB && kb <= 2 * h + 1; kb++)
+    for (int kb = 0; kb < N8 && kb <= 2 * h + 1; kb++)
       SpikeUnroll(e, 4) {
         const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
 
-        a[kb][e] = r > c && 2 * h + (e & 1) < NB ? s[c * LD + r] : SpikeArith(r == c ? 1.0 : 0.0);
+        a[kb][e] = r > c && 2 * h + (e & 1) < N8 ? s[c * LD + r] : SpikeArith(r == c ? 1.0 : 0.0);
       }
-    SpikeUnroll(nb, NB) {
+    SpikeUnroll(nb, N8) {
       SpikeArith y[4];
 
       SpikeUnroll(e, 4) y[e] = SpikeArith(0.0);
   #pragma unroll
-      for (int kb = 0; kb < NB && kb <= 2 * h + 1; kb++) SpikeTileMMA(y, a[kb], b[kb][nb]);
+      for (int kb = 0; kb < N8 && kb <= 2 * h + 1; kb++) SpikeTileMMA(y, a[kb], b[kb][nb]);
       SpikeUnroll(e, 4) {
         const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
 
-        if (2 * h + (e >> 1) < NB) {
+        if (2 * h + (e >> 1) < N8) {
           if (slot) slot[c * LD + r] = y[e];
           P.store(tile, mask, r, c, y[e]);
         }
@@ -256,41 +256,41 @@ __device__ static inline void SpikePanelU(const SpikePartition<F> &P, int j, int
   }
 }
 
-/* A_ik - L_ij U_jk of a warp, to the window, to the tile that is inverted next (out), or to the band */
-template <typename F, int NB, bool WINDOW>
+/* A_ik - L_ij U_jk of a warp, to the front, to the tile that is inverted next (out), or to the band */
+template <typename F, int N8, bool INSHARED>
 __device__ static inline void SpikeUpdate(const SpikePartition<F> &P, int i, int j, int k, bool raw,
                                           const SpikeArith *l, const SpikeArith *u, const SpikeArith *from,
                                           SpikeArith *out)
 {
-  constexpr int LD = SpikeTileSize<NB>::LD, H = SpikeTileSize<NB>::H;
+  constexpr int LD = SpikeTileSize<N8>::LD, H = SpikeTileSize<N8>::H;
   const int     g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
   F            *tile = i == k ? NULL : P.tile(i, k), *ltile = P.tile(i, j), *utile = P.tile(j, k);
   const typename SpikePartition<F>::Mask mask = P.mask(i, k), lmask = P.mask(i, j), umask = P.mask(j, k);
   /* corners are triangular: blocks of zeros are skipped */
   const bool lcorner = i - j == P.QL, ucorner = k - j == P.QU;
-  SpikeArith a[H][NB][4];
+  SpikeArith a[H][N8][4];
 
   auto old = [&](int r, int c) {
-    return WINDOW && !raw ? from[c * LD + r] : i == k ? P.loaddiagonal(i, r, c) : P.load(tile, mask, r, c);
+    return INSHARED && !raw ? from[c * LD + r] : i == k ? P.loaddiagonal(i, r, c) : P.load(tile, mask, r, c);
   };
-  SpikeUnroll3(h, H, kb, NB, e, 4) {
+  SpikeUnroll3(h, H, kb, N8, e, 4) {
     const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
 
-    if (2 * h + (e & 1) < NB) a[h][kb][e] = WINDOW ? l[c * LD + r] : P.load(ltile, lmask, r, c);
+    if (2 * h + (e & 1) < N8) a[h][kb][e] = INSHARED ? l[c * LD + r] : P.load(ltile, lmask, r, c);
     else a[h][kb][e] = SpikeArith(0.0);
   }
-  SpikeUnroll(nb, NB) {
+  SpikeUnroll(nb, N8) {
     SpikeArith x[H][4];
 
     SpikeUnroll2(h, H, e, 4) x[h][e] = SpikeArith(0.0);
-    SpikeUnroll(kb, NB) {
+    SpikeUnroll(kb, N8) {
       SpikeArith b[2];
 
       if (ucorner && kb < nb) continue;
       SpikeUnroll(e, 2) {
         const int r = 8 * kb + q + 4 * e, c = 8 * nb + g;
 
-        b[e] = WINDOW || u ? u[c * LD + r] : P.load(utile, umask, r, c);
+        b[e] = INSHARED || u ? u[c * LD + r] : P.load(utile, umask, r, c);
       }
       SpikeUnroll(h, H)
         if (!lcorner || kb >= 2 * h) SpikeTileMMA(x[h], a[h][kb], b);
@@ -298,10 +298,10 @@ __device__ static inline void SpikeUpdate(const SpikePartition<F> &P, int i, int
     SpikeUnroll2(h, H, e, 4) {
       const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
 
-      if (2 * h + (e >> 1) < NB) {
+      if (2 * h + (e >> 1) < N8) {
         const SpikeArith v = old(r, c) - x[h][e];
 
-        if (WINDOW || out) out[c * LD + r] = v;
+        if (INSHARED || out) out[c * LD + r] = v;
         else if (i == k) {
           F *d = P.diagonal(i, r, c);
 
@@ -312,30 +312,30 @@ __device__ static inline void SpikeUpdate(const SpikePartition<F> &P, int i, int
   }
 }
 
-template <typename F, int NB, bool WINDOW>
+template <typename F, int N8, bool INSHARED>
 __global__ void __launch_bounds__(256, 1)
   SpikeFactorTiles(SpikeTiles t, F *band, SpikePivotPolicy given, bool upanel, SpikeStatus *status, double *badvalue)
 {
   const SpikePivotPolicy policy = SpikePivotAbsolute(given);
-  constexpr int          TP = SpikeTileSize<NB>::TP, LD = SpikeTileSize<NB>::LD, SIZE = SpikeTileSize<NB>::SIZE;
+  constexpr int          TP = SpikeTileSize<N8>::TP, LD = SpikeTileSize<N8>::LD, SIZE = SpikeTileSize<N8>::SIZE;
   extern __shared__ char shared[];
   __shared__ int         next;
   SpikeArith            *tiles = (SpikeArith *)shared;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32, QL = t.QL, QU = t.QU, T = t.T,
-            steps              = t.steps;
+            steps              = t.tilerows;
   const PetscInt          p    = blockIdx.x;
   const int               rows = (int)(t.start[p + 1] - t.start[p]);
-  const SpikePartition<F> P    = {band + t.group(p), t.stepsize, T, QL, QU};
+  const SpikePartition<F> P    = {band + t.group(p), t.rowsize, T, QL, QU};
   SpikePivotState         st   = {-1, 0, 0.0};
 
   auto place  = [&](int i, int k) { return tiles + ((i % (QL + 1)) * (QU + 1) + k % (QU + 1)) * SIZE; };
-  auto square = [&](int j) { return WINDOW ? place(j, j) : tiles; };
+  auto square = [&](int j) { return INSHARED ? place(j, j) : tiles; };
   /* D_jj in shared memory, or raw, becomes its inverses there and in the band */
   auto invert = [&](int j, bool raw) {
     const int   g = lane >> 2, q = lane & 3;
-    SpikeArith *s = square(j), d[NB][NB][2];
+    SpikeArith *s = square(j), d[N8][N8][2];
 
-    SpikeUnroll3(m, NB, n, NB, e, 2) {
+    SpikeUnroll3(m, N8, n, N8, e, 2) {
       const int r = 8 * m + g, c = 8 * n + 2 * q + e;
 
       d[m][n][e] = r >= T || c >= T ? SpikeArith(0.0) : raw ? P.loaddiagonal(j, r, c) : s[c * LD + r];
@@ -344,7 +344,7 @@ __global__ void __launch_bounds__(256, 1)
     if (lane < TP)
       for (int c = 0; c < TP; c++)
         if (lane >= T || c >= T) s[c * LD + lane] = SpikeArith(0.0);
-    SpikeSquareInvert<NB>(d, s, LD, T, j * T, rows, policy, st);
+    SpikeSquareInvert<N8>(d, s, LD, T, j * T, rows, policy, st);
   #pragma unroll 4
     for (int c = 0; c < T; c++) {
       F *to = P.diagonal(j, lane, c);
@@ -364,14 +364,15 @@ __global__ void __launch_bounds__(256, 1)
       if (job < nl) {
         const int i = j + 1 + job;
 
-        SpikePanelL<F, NB, WINDOW>(P, i, j, j == 0 || i - j == QL || QU == 0, square(j), WINDOW ? place(i, j) : NULL);
+        SpikePanelL<F, N8, INSHARED>(P, i, j, j == 0 || i - j == QL || QU == 0, square(j),
+                                     INSHARED ? place(i, j) : NULL);
       } else {
         const int k = j + 1 + job - nl;
 
-        SpikePanelU<F, NB, WINDOW>(P, j, k, j == 0 || k - j == QU, square(j),
-                                   WINDOW   ? place(j, k)
-                                   : upanel ? tiles + (k - j) * SIZE
-                                            : NULL);
+        SpikePanelU<F, N8, INSHARED>(P, j, k, j == 0 || k - j == QU, square(j),
+                                     INSHARED ? place(j, k)
+                                     : upanel ? tiles + (k - j) * SIZE
+                                              : NULL);
       }
     }
     __syncthreads();
@@ -384,13 +385,13 @@ __global__ void __launch_bounds__(256, 1)
       if (job < nl * nu) {
         const int   i = j + 1 + job / nu, k = j + 1 + job % nu;
         const bool  raw  = j == 0 || i - j == QL || k - j == QU;
-        SpikeArith *slot = WINDOW ? place(i, k) : job ? NULL : tiles;
+        SpikeArith *slot = INSHARED ? place(i, k) : job ? NULL : tiles;
 
-        SpikeUpdate<F, NB, WINDOW>(P, i, j, k, raw, WINDOW ? place(i, j) : NULL,
-                                   WINDOW   ? place(j, k)
-                                   : upanel ? tiles + (k - j) * SIZE
-                                            : NULL,
-                                   slot, slot);
+        SpikeUpdate<F, N8, INSHARED>(P, i, j, k, raw, INSHARED ? place(i, j) : NULL,
+                                     INSHARED ? place(j, k)
+                                     : upanel ? tiles + (k - j) * SIZE
+                                              : NULL,
+                                     slot, slot);
       }
       if (job == 0) {
         __syncwarp();
@@ -402,18 +403,18 @@ __global__ void __launch_bounds__(256, 1)
   if (threadIdx.x == 0) SpikeReportPivots(t, p, st, status, badvalue);
 }
 
-template <typename F, int NB, bool WINDOW>
+template <typename F, int N8, bool INSHARED>
 static PetscErrorCode SpikeFactorTiles_Private(SpikeBand *s, const SpikePivotPolicy &policy)
 {
   SpikeCUDA   *h = (SpikeCUDA *)s->data;
   const int    Q = PetscMax(h->t.QL, h->t.QU), warps = Q == 1 ? 1 : Q == 2 ? 4 : 8;
-  const size_t tile   = SpikeTileSize<NB>::SIZE * sizeof(SpikeArith);
-  const bool   upanel = !WINDOW && (1 + h->t.QU) * tile + 1024 <= (size_t)h->gpu->shared;
-  const size_t bytes  = (WINDOW ? (h->t.QL + 1) * (h->t.QU + 1) : 1 + (upanel ? h->t.QU : 0)) * tile;
+  const size_t tile   = SpikeTileSize<N8>::SIZE * sizeof(SpikeArith);
+  const bool   upanel = !INSHARED && (1 + h->t.QU) * tile + 1024 <= (size_t)h->gpu->shared;
+  const size_t bytes  = (INSHARED ? (h->t.QL + 1) * (h->t.QU + 1) : 1 + (upanel ? h->t.QU : 0)) * tile;
 
   PetscFunctionBegin;
-  PetscCall(SpikeKernelFit((const void *)SpikeFactorTiles<F, NB, WINDOW>, 32 * warps, bytes));
-  SpikeFactorTiles<F, NB, WINDOW>
+  PetscCall(SpikeKernelFit((const void *)SpikeFactorTiles<F, N8, INSHARED>, 32 * warps, bytes));
+  SpikeFactorTiles<F, N8, INSHARED>
     <<<(unsigned int)s->np, 32 * warps, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, upanel,
                                                                           &h->report->factor, h->badvalue);
   PetscCallCUDA(cudaGetLastError());
@@ -422,53 +423,53 @@ static PetscErrorCode SpikeFactorTiles_Private(SpikeBand *s, const SpikePivotPol
 
 #else
 /* Factors of 16 bits are there for short applications: among their kernels those of wide bands alone know full tiles */
-template <typename F, int NB, bool FULL>
-constexpr bool SpikeFactorIsWhole = FULL && (sizeof(F) > 2 || NB == 4);
+template <typename F, int N8, bool FULL>
+constexpr bool SpikeFactorIsWhole = FULL && (sizeof(F) > 2 || N8 == 4);
 
-template <typename F, int NB, bool FULL>
+template <typename F, int N8, bool FULL>
 static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPolicy &policy)
 {
-  constexpr bool WHOLE  = SpikeFactorIsWhole<F, NB, FULL>;
+  constexpr bool WHOLE  = SpikeFactorIsWhole<F, N8, FULL>;
   SpikeCUDA     *h      = (SpikeCUDA *)s->data;
-  const size_t   each   = sizeof(SpikeWarpShared<F, NB>);
+  const size_t   each   = sizeof(SpikeWarpShared<F, N8>);
   const int      warps  = (int)PetscMax(1, PetscMin(SPIKE_FACTOR_WARPS, (size_t)h->gpu->shared / each));
   const size_t   bytes  = warps * each;
   const PetscInt blocks = (s->np + warps - 1) / warps;
 
   PetscFunctionBegin;
-  PetscCall(SpikeKernelFit((const void *)SpikeFactorWarp<F, NB, WHOLE>, 32 * warps, bytes));
-  SpikeFactorWarp<F, NB, WHOLE>
+  PetscCall(SpikeKernelFit((const void *)SpikeFactorWarp<F, N8, WHOLE>, 32 * warps, bytes));
+  SpikeFactorWarp<F, N8, WHOLE>
     <<<(unsigned int)blocks, 32 * warps, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy,
                                                                            &h->report->factor, h->badvalue);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename F, int NB, bool FULL, bool WINDOW, int WARPS>
+template <typename F, int N8, bool FULL, bool INSHARED, int NWARPS>
 static PetscErrorCode SpikeFactorThreadBlock_Private(SpikeBand *s, const SpikePivotPolicy &policy, int tiles,
-                                                     bool stage)
+                                                     bool split)
 {
-  constexpr bool WHOLE = SpikeFactorIsWhole<F, NB, FULL>;
+  constexpr bool WHOLE = SpikeFactorIsWhole<F, N8, FULL>;
   SpikeCUDA     *h     = (SpikeCUDA *)s->data;
-  const size_t   bytes = tiles * SpikeTileShape<NB>::PLACES * sizeof(double);
+  const size_t   bytes = tiles * SpikeTileShape<N8>::NPLACES * sizeof(double);
 
   PetscFunctionBegin;
-  PetscCall(SpikeKernelFit((const void *)SpikeFactorThreadBlock<F, NB, WHOLE, WINDOW, WARPS>, 32 * WARPS, bytes));
-  SpikeFactorThreadBlock<F, NB, WHOLE, WINDOW, WARPS>
-    <<<(unsigned int)s->np, 32 * WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, stage,
-                                                                          &h->report->factor, h->badvalue);
+  PetscCall(SpikeKernelFit((const void *)SpikeFactorThreadBlock<F, N8, WHOLE, INSHARED, NWARPS>, 32 * NWARPS, bytes));
+  SpikeFactorThreadBlock<F, N8, WHOLE, INSHARED, NWARPS>
+    <<<(unsigned int)s->np, 32 * NWARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, split,
+                                                                           &h->report->factor, h->badvalue);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 
-#define SPIKE_FACTOR_STAGE 8 /* tiles of U at a time where a row of them is too much */
+#define SPIKE_FACTOR_PART 8 /* tiles of U at a time where a row of them is too much */
 
 #if !defined(PETSC_USE_COMPLEX)
-/* Tiles where no window fits: the diagonal one, its inverse, L's, and those of U, or of a stage of it */
-static int SpikeFactorPlaces_Private(const SpikeTiles *t, bool stage)
+/* Tiles where no front fits: the diagonal one, its inverse, L's, and those of U, or of a part of it */
+static int SpikeFactorPlaces_Private(const SpikeTiles *t, bool split)
 {
-  return 2 + t->QL + (stage ? SPIKE_FACTOR_STAGE : t->QU);
+  return 2 + t->QL + (split ? SPIKE_FACTOR_PART : t->QU);
 }
 #endif
 
@@ -477,7 +478,7 @@ bool SpikeFactorHolds_CUDA(const SpikeTiles *t, const SpikeDevice *gpu)
 #if defined(PETSC_USE_COMPLEX)
   return true;
 #else
-  const size_t room = (size_t)gpu->shared - SPIKE_FACTOR_STATIC, tile = SpikeTileShape<4>::PLACES * sizeof(double);
+  const size_t room = (size_t)gpu->shared - SPIKE_FACTOR_STATIC, tile = SpikeTileShape<4>::NPLACES * sizeof(double);
 
   if (t->QL <= 1 && t->QU <= 1) return true;
   return PetscMin(SpikeFactorPlaces_Private(t, false), SpikeFactorPlaces_Private(t, true)) * tile <= room ||
@@ -490,21 +491,21 @@ template <typename F>
 static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPolicy &policy)
 {
   SpikeCUDA   *h = (SpikeCUDA *)s->data;
-  const int    T = h->t.T, QL = h->t.QL, QU = h->t.QU, window = (QL + 1) * (QU + 1);
+  const int    T = h->t.T, QL = h->t.QL, QU = h->t.QU, front = (QL + 1) * (QU + 1);
   const size_t room = (size_t)h->gpu->shared - SPIKE_FACTOR_STATIC;
 
   PetscFunctionBegin;
 #if defined(PETSC_USE_COMPLEX)
-  if (T <= 24 && window * SpikeTileSize<3>::SIZE * sizeof(SpikeArith) <= room)
+  if (T <= 24 && front * SpikeTileSize<3>::SIZE * sizeof(SpikeArith) <= room)
     PetscCall((SpikeFactorTiles_Private<F, 3, true>(s, policy)));
-  else if (window * SpikeTileSize<4>::SIZE * sizeof(SpikeArith) <= room)
+  else if (front * SpikeTileSize<4>::SIZE * sizeof(SpikeArith) <= room)
     PetscCall((SpikeFactorTiles_Private<F, 4, true>(s, policy)));
   else PetscCall((SpikeFactorTiles_Private<F, 4, false>(s, policy)));
 #else
-  const int most  = (int)(room / (SpikeTileShape<4>::PLACES * sizeof(double))),
-            most3 = (int)(room / (SpikeTileShape<3>::PLACES * sizeof(double)));
+  const int most  = (int)(room / (SpikeTileShape<4>::NPLACES * sizeof(double))),
+            most3 = (int)(room / (SpikeTileShape<3>::NPLACES * sizeof(double)));
   /*
-    without U nothing is kept in a window, and its places for the next inverse and for the first tile of L would be the
+    without U nothing is kept in a front, and its places for the next inverse and for the first tile of L would be the
     same
   */
   const bool wanted = QU > 0;
@@ -514,24 +515,24 @@ static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPol
     else if (T < 32) PetscCall((SpikeFactorWarp_Private<F, 4, false>(s, policy)));
     else PetscCall((SpikeFactorWarp_Private<F, 4, true>(s, policy)));
   } else if (T <= 24) { /* up to three tiles on a side; the kernels for 4 blocks of rows want more than 24 */
-    if (wanted && window <= most3)
-      PetscCall((SpikeFactorThreadBlock_Private<F, 3, false, true, 4>(s, policy, window, false)));
+    if (wanted && front <= most3)
+      PetscCall((SpikeFactorThreadBlock_Private<F, 3, false, true, 4>(s, policy, front, false)));
     else
       PetscCall(
         (SpikeFactorThreadBlock_Private<F, 3, false, false, 8>(s, policy, SpikeFactorPlaces_Private(&h->t, false),
                                                                false)));
-  } else if (wanted && 2 * window <= most) {
-    if (T < 32) PetscCall((SpikeFactorThreadBlock_Private<F, 4, false, true, 4>(s, policy, window, false)));
-    else PetscCall((SpikeFactorThreadBlock_Private<F, 4, true, true, 4>(s, policy, window, false)));
-  } else if (wanted && window <= most) {
-    if (T < 32) PetscCall((SpikeFactorThreadBlock_Private<F, 4, false, true, 8>(s, policy, window, false)));
-    else PetscCall((SpikeFactorThreadBlock_Private<F, 4, true, true, 8>(s, policy, window, false)));
+  } else if (wanted && 2 * front <= most) {
+    if (T < 32) PetscCall((SpikeFactorThreadBlock_Private<F, 4, false, true, 4>(s, policy, front, false)));
+    else PetscCall((SpikeFactorThreadBlock_Private<F, 4, true, true, 4>(s, policy, front, false)));
+  } else if (wanted && front <= most) {
+    if (T < 32) PetscCall((SpikeFactorThreadBlock_Private<F, 4, false, true, 8>(s, policy, front, false)));
+    else PetscCall((SpikeFactorThreadBlock_Private<F, 4, true, true, 8>(s, policy, front, false)));
   } else {
-    const bool stage = SpikeFactorPlaces_Private(&h->t, false) > most;
-    const int  tiles = SpikeFactorPlaces_Private(&h->t, stage);
+    const bool split = SpikeFactorPlaces_Private(&h->t, false) > most;
+    const int  tiles = SpikeFactorPlaces_Private(&h->t, split);
 
-    if (T < 32) PetscCall((SpikeFactorThreadBlock_Private<F, 4, false, false, 8>(s, policy, tiles, stage)));
-    else PetscCall((SpikeFactorThreadBlock_Private<F, 4, true, false, 8>(s, policy, tiles, stage)));
+    if (T < 32) PetscCall((SpikeFactorThreadBlock_Private<F, 4, false, false, 8>(s, policy, tiles, split)));
+    else PetscCall((SpikeFactorThreadBlock_Private<F, 4, true, false, 8>(s, policy, tiles, split)));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -572,9 +573,9 @@ __global__ void __launch_bounds__(256) SpikeFactorCheck(SpikeTiles t, const void
   auto             check  = [&](PetscInt64 i, unsigned int bits) {
     if ((bits & exponent) != exponent) return;
     /* in a tile row of a group the row comes first and then the member, in all tiles and on the diagonal */
-    const PetscInt64 element = i / parts, tilerow = element / t.stepsize, in = element % t.stepsize;
-    const PetscInt   p = (PetscInt)(tilerow / t.steps) * t.G + (PetscInt)(in / t.T % t.G),
-                   row = (PetscInt)(tilerow % t.steps) * t.T + (PetscInt)(in % t.T);
+    const PetscInt64 element = i / parts, tilerow = element / t.rowsize, in = element % t.rowsize;
+    const PetscInt   p = (PetscInt)(tilerow / t.tilerows) * t.G + (PetscInt)(in / t.T % t.G),
+                   row = (PetscInt)(tilerow % t.tilerows) * t.T + (PetscInt)(in % t.T);
 
     if (p < t.np && row < t.start[p + 1] - t.start[p])
       atomicMax(&status->overflowrow, ~((unsigned long long)t.start[p] + row));
@@ -608,7 +609,7 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
   PetscFunctionBegin;
   pivot->nboost = 0;
   pivot->badrow = -1;
-  if (!h->t.steps) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!h->t.tilerows) PetscFunctionReturn(PETSC_SUCCESS);
   if (h->tri) PetscCall(SpikeTriFactorSystems_CUDA(s, pivot));
   else if (h->pivoted) PetscCall(SpikePivotedFactor_CUDA(s, pivot));
   else if (h->batch) PetscCall(SpikeBatchFactorSystems_CUDA(s, pivot));

@@ -152,11 +152,11 @@ template <int TMAX>
 __device__ static inline void SpikeTileInvert(SpikeArith (&a)[TMAX], int r, int T, SpikeArith *buffer, int row0,
                                               int rows, const SpikePivotPolicy &policy, SpikePivotState &st)
 {
-  constexpr int BK = TMAX < 8 ? TMAX : 8, NB = TMAX / BK;
+  constexpr int BK = TMAX < 8 ? TMAX : 8, SIDEBLOCKS = TMAX / BK;
   SpikeArith    mine = SpikeArith(1.0);
 
 #pragma unroll 1
-  for (int b = 0; b < NB; b++) {
+  for (int b = 0; b < SIDEBLOCKS; b++) {
     SpikeUnroll(kk, BK) {
       const int   k = b * BK + kk;
       SpikeArith *w = buffer + (kk & 1) * TMAX;
@@ -171,8 +171,8 @@ __device__ static inline void SpikeTileInvert(SpikeArith (&a)[TMAX], int r, int 
         inv   = SpikePivotInverse(w[kk], row0 + k, rows, policy, st);
         t     = r == k ? SpikeArith(0.0) : a[kk] * inv;
         lower = r > k ? t : SpikeArith(0.0);
-        SpikeUnroll(g, NB) {
-          const SpikeArith tg = g >= NB - b ? lower : t; /* blocks rotated to the back lie left of the pivot */
+        SpikeUnroll(g, SIDEBLOCKS) {
+          const SpikeArith tg = g >= SIDEBLOCKS - b ? lower : t; /* blocks rotated to the back lie left of the pivot */
 
           SpikeUnrollFrom(i, g * BK, (g + 1) * BK) {
             if (i != kk) a[i] = SpikeMinus(a[i], i < kk ? lower : tg, w[i]);
@@ -182,7 +182,7 @@ __device__ static inline void SpikeTileInvert(SpikeArith (&a)[TMAX], int r, int 
         else a[kk] = -t;
       }
     }
-    if (NB > 1) {
+    if (SIDEBLOCKS > 1) {
       SpikeArith first[BK];
 
       SpikeUnroll(i, BK) first[i] = a[i];
@@ -315,44 +315,44 @@ __device__ static inline SpikeArith SpikeShuffle(SpikeArith v, int lane)
 #endif
 
 /*
-  The same for a tile of NB x NB blocks of 8 x 8 in c fragments: lane (g, q) has d[m][n][e] = element (8 m + g, 8 n + 2
+  The same for a tile of N8 x N8 blocks of 8 x 8 in c fragments: lane (g, q) has d[m][n][e] = element (8 m + g, 8 n + 2
   q + e). The result goes to s, column-major with leading dimension ld: row k of L^-1 when its pivot comes, which also
   hands the row to all lanes, and column k of U^-1 at pivot k. What is left in registers of columns c < k in rows r <= k
   is not used again. The rows and columns from T on must be zero; they are not written.
 */
-template <int NB>
-__device__ static inline void SpikeSquareInvert(SpikeArith (&d)[NB][NB][2], SpikeArith *s, int ld, int T, int row0,
+template <int N8>
+__device__ static inline void SpikeSquareInvert(SpikeArith (&d)[N8][N8][2], SpikeArith *s, int ld, int T, int row0,
                                                 int rows, const SpikePivotPolicy &policy, SpikePivotState &st)
 {
   const int  lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
-  SpikeArith mine[NB]; /* inverses of the pivots of rows 8 m + g */
+  SpikeArith mine[N8]; /* inverses of the pivots of rows 8 m + g */
 
-  SpikeUnroll(b, NB) {
+  SpikeUnroll(b, N8) {
 #pragma unroll 1
     for (int pair = 0; pair < 4; pair++) {
       SpikeUnroll(e0, 2) {
         const int kk = 2 * pair + e0, k = 8 * b + kk;
 
         if (k < T) {
-          SpikeArith p, inv, t[NB], w[NB][2], *row = s + 2 * q * ld + k;
+          SpikeArith p, inv, t[N8], w[N8][2], *row = s + 2 * q * ld + k;
 
           if (g == kk) {
-            SpikeUnroll2(n, NB, e, 2) row[(8 * n + e) * ld] = d[b][n][e];
+            SpikeUnroll2(n, N8, e, 2) row[(8 * n + e) * ld] = d[b][n][e];
           }
           p = SpikeShuffle(d[b][b][e0], 4 * kk + pair);
-          SpikeUnroll(m, NB) t[m] = SpikeShuffle(d[m][b][e0], 4 * g + pair);
+          SpikeUnroll(m, N8) t[m] = SpikeShuffle(d[m][b][e0], 4 * g + pair);
           __syncwarp();
-          SpikeUnroll2(n, NB, e, 2) w[n][e] = row[(8 * n + e) * ld];
+          SpikeUnroll2(n, N8, e, 2) w[n][e] = row[(8 * n + e) * ld];
           inv = SpikePivotInverse(p, row0 + k, rows, policy, st);
-          SpikeUnroll(m, NB) t[m] = t[m] * inv;
+          SpikeUnroll(m, N8) t[m] = t[m] * inv;
           if (g == kk) {
             t[b]    = SpikeArith(0.0);
             mine[b] = inv;
           }
-          SpikeUnroll3(m, NB, n, NB, e, 2)
+          SpikeUnroll3(m, N8, n, N8, e, 2)
             if (m >= b || n >= b) d[m][n][e] = SpikeMinus(d[m][n][e], t[m], w[n][e]);
           if (q == pair) {
-            SpikeUnroll(m, NB) {
+            SpikeUnroll(m, N8) {
               d[m][b][e0] = -t[m];
               if (m < b || (m == b && g < kk)) s[k * ld + 8 * m + g] = -t[m] * mine[m];
             }
@@ -362,7 +362,7 @@ __device__ static inline void SpikeSquareInvert(SpikeArith (&d)[NB][NB][2], Spik
     }
   }
   __syncwarp();
-  SpikeUnroll(m, NB)
+  SpikeUnroll(m, N8)
     if (q == 0 && 8 * m + g < T) s[(8 * m + g) * ld + 8 * m + g] = mine[m];
   __syncwarp();
 }

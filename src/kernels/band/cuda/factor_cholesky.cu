@@ -6,23 +6,23 @@
   #include "factor_cholesky.cuh"
 
 /* Tiles that shared memory has room for, beside what the kernel has by itself */
-static int SpikeCholeskyRoom_Private(const SpikeDevice *gpu, int NB)
+static int SpikeCholeskyRoom_Private(const SpikeDevice *gpu, int N8)
 {
-  return (int)(((size_t)gpu->shared - SPIKE_FACTOR_STATIC) / (64 * NB * NB * sizeof(double)));
+  return (int)(((size_t)gpu->shared - SPIKE_FACTOR_STATIC) / (64 * N8 * N8 * sizeof(double)));
 }
 
-template <typename F, int NB, bool WHOLE, int WARPS>
+template <typename F, int N8, bool WHOLE, int NWARPS>
 static PetscErrorCode SpikeFactorCholesky_Private(SpikeBand *s, const SpikePivotPolicy *policy)
 {
   SpikeCUDA   *h      = (SpikeCUDA *)s->data;
-  const int    places = PetscMin(SpikeCholeskyPlaces(h->t.QL), SpikeCholeskyRoom_Private(h->gpu, NB));
-  const size_t bytes  = places * SpikeTileShape<NB>::PLACES * sizeof(double);
+  const int    places = PetscMin(SpikeCholeskyPlaces(h->t.QL), SpikeCholeskyRoom_Private(h->gpu, N8));
+  const size_t bytes  = places * SpikeTileShape<N8>::NPLACES * sizeof(double);
 
   PetscFunctionBegin;
-  PetscCall(SpikeKernelFit((const void *)SpikeFactorCholesky<F, NB, WHOLE, WARPS>, 32 * WARPS, bytes));
-  SpikeFactorCholesky<F, NB, WHOLE, WARPS>
-    <<<(unsigned int)s->np, 32 * WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, *policy, places,
-                                                                          &h->report->factor, h->badvalue);
+  PetscCall(SpikeKernelFit((const void *)SpikeFactorCholesky<F, N8, WHOLE, NWARPS>, 32 * NWARPS, bytes));
+  SpikeFactorCholesky<F, N8, WHOLE, NWARPS>
+    <<<(unsigned int)s->np, 32 * NWARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, *policy, places,
+                                                                           &h->report->factor, h->badvalue);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,52 +22,52 @@
   Operations of a step: (Q + 1)^2 T^3 instead of 2 Q^2 T^3 and more; reads the lower half of the band and writes all.
 */
 
-/* Tiles by rows in shared memory; LOWER: blocks on and below the diagonal, those above are zero */
-template <int NB, bool LOWER>
-__device__ static inline void SpikeTileRowLoad(const SpikeLane<double> &at, const double *s, double (&d)[NB][NB][2])
+/* Tiles by rows in shared memory; LOWERONLY: blocks on and below the diagonal, those above are zero */
+template <int N8, bool LOWERONLY>
+__device__ static inline void SpikeTileRowLoad(const SpikeLane<double> &at, const double *s, double (&d)[N8][N8][2])
 {
-  SpikeUnroll2(m, NB, n, NB) {
+  SpikeUnroll2(m, N8, n, N8) {
     double2 v = make_double2(0.0, 0.0);
 
-    if (!LOWER || m >= n) v = *(const double2 *)(s + at.pair(n, m));
+    if (!LOWERONLY || m >= n) v = *(const double2 *)(s + at.pair(n, m));
     d[m][n][0] = v.x;
     d[m][n][1] = v.y;
   }
 }
 
-template <int NB, bool LOWER>
-__device__ static inline void SpikeTileRowStore(const SpikeLane<double> &at, double *s, const double (&d)[NB][NB][2])
+template <int N8, bool LOWERONLY>
+__device__ static inline void SpikeTileRowStore(const SpikeLane<double> &at, double *s, const double (&d)[N8][N8][2])
 {
-  SpikeUnroll2(m, NB, n, NB)
-    if (!LOWER || m >= n) *(double2 *)(s + at.pair(n, m)) = make_double2(d[m][n][0], d[m][n][1]);
+  SpikeUnroll2(m, N8, n, N8)
+    if (!LOWERONLY || m >= n) *(double2 *)(s + at.pair(n, m)) = make_double2(d[m][n][0], d[m][n][1]);
 }
 
 /*
   d <- d - X D^-1 Y^T, inverse: D^-1; x(k, m) is block (m, k) of X, y(k, n) block (n, k) of Y, as a lane holds it.
-  LOWER: blocks on and below the diagonal
+  LOWERONLY: blocks on and below the diagonal
 */
-template <int NB, bool LOWER, int UNROLL, typename X, typename Y>
+template <int N8, bool LOWERONLY, int UNROLLEDBY, typename X, typename Y>
 __device__ static inline void SpikeSymmetricMinus(const SpikeLane<double> &at, const double *inverse, const X &x,
-                                                  const Y &y, double (&d)[NB][NB][2])
+                                                  const Y &y, double (&d)[N8][N8][2])
 {
-  constexpr int H = SpikeTileShape<NB>::H;
+  constexpr int H = SpikeTileShape<N8>::H;
 
-#pragma unroll(UNROLL)
-  for (int k = 0; k < NB; k++) {
+#pragma unroll(UNROLLEDBY)
+  for (int k = 0; k < N8; k++) {
     const double2 w = *(const double2 *)(inverse + 8 * k + 2 * at.q);
     double        a[H][4];
 
     SpikeUnroll(m, 2 * H) {
-      const double2 v = m < NB ? x(k, m < NB ? m : 0) : make_double2(0.0, 0.0);
+      const double2 v = m < N8 ? x(k, m < N8 ? m : 0) : make_double2(0.0, 0.0);
 
       a[m / 2][m % 2]     = -v.x * w.x;
       a[m / 2][m % 2 + 2] = -v.y * w.y;
     }
-    SpikeUnroll(n, NB) {
+    SpikeUnroll(n, N8) {
       const double2 v    = y(k, n);
       const double  b[2] = {v.x, v.y};
 
-      SpikeUnrollFrom(h, LOWER ? n / 2 : 0, H) SpikeBlockProduct<NB>(d, h, n, a[h], b);
+      SpikeUnrollFrom(h, LOWERONLY ? n / 2 : 0, H) SpikeBlockProduct<N8>(d, h, n, a[h], b);
     }
   }
 }
@@ -116,28 +116,29 @@ __device__ static __forceinline__ double SpikeBlockCholesky(double (&x)[2], int 
   pivot of row 8 m + g, by one warp. With L_b of the block D_bb, pivot after pivot,
     X_mb = D_mb L_b^-T (m > b)          M_nb = Z_nb L_b^-T (n < b)          M_bb = L_b^-T
     D_mc -= X_mb D_b^-1 X_cb^T (m >= c > b)     Z_nc -= M_nb D_b^-1 X_cb^T (n <= b < c),  Z_nc = 0 at first
-  EXACT and what is returned: SpikeFragmentsInvert()
+  EXACTLY and what is returned: SpikeFragmentsInvert()
 */
-template <int NB, bool WHOLE, bool EXACT>
-__device__ static inline bool SpikeFragmentsCholesky(double (&d)[NB][NB][2], double (&mine)[NB], int T, int row0,
+template <int N8, bool WHOLE, bool EXACTLY>
+__device__ static inline bool SpikeFragmentsCholesky(double (&d)[N8][N8][2], double (&mine)[N8], int T, int row0,
                                                      int nrows, const SpikePivotPolicy &policy,
                                                      const SpikePivotRange &limits, SpikePivotState &st)
 {
-  constexpr int H    = SpikeTileShape<NB>::H;
+  constexpr int H    = SpikeTileShape<N8>::H;
   const int     lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
   unsigned int  worst = 0;
 
-  SpikeUnroll(b, NB) {
+  SpikeUnroll(b, N8) {
     double x[2], lower[2], w[2], own[2], r[2 * H][2], t[2 * H][2];
 
     x[0] = d[b][b][0];
     x[1] = d[b][b][1];
-    if constexpr (EXACT) mine[b] = SpikeBlockInvert<true, false, true>(x, b, T, row0, nrows, policy, limits, worst, st);
-    else if (b < NB - 1) mine[b] = SpikeBlockCholesky<true>(x, b, T, limits, worst);
+    if constexpr (EXACTLY)
+      mine[b] = SpikeBlockInvert<true, false, true>(x, b, T, row0, nrows, policy, limits, worst, st);
+    else if (b < N8 - 1) mine[b] = SpikeBlockCholesky<true>(x, b, T, limits, worst);
     else mine[b] = SpikeBlockCholesky<WHOLE>(x, b, T, limits, worst);
     SpikeUnroll(e, 2) lower[e] = 2 * q + e < g ? x[e] : 2 * q + e == g ? 1.0 : 0.0;
     SpikeUnroll(h, H) {
-      const int m1 = 2 * h + 1 < NB ? 2 * h + 1 : 2 * h;
+      const int m1 = 2 * h + 1 < N8 ? 2 * h + 1 : 2 * h;
       double    a[4], c[4] = {0.0, 0.0, 0.0, 0.0};
 
       SpikeUnroll(e, 2) {
@@ -158,13 +159,13 @@ __device__ static inline bool SpikeFragmentsCholesky(double (&d)[NB][NB][2], dou
       w[e]   = SpikeShuffle(mine[b], 4 * (2 * q + e));
       own[e] = g & 1 ? odd : even;
     }
-    SpikeUnroll2(m, NB, e, 2) {
+    SpikeUnroll2(m, N8, e, 2) {
       if (m < b) d[m][b][e] = r[m][e];
       t[m][e] = -(m == b ? own[e] : r[m][e]) * w[e];
     }
     SpikeUnroll(e, 2) d[b][b][e] = own[e];
     /* the next diagonal block first */
-    SpikeUnrollFrom(c, b + 1, NB)
+    SpikeUnrollFrom(c, b + 1, N8)
       SpikeUnroll(o, H) {
         const int h = ((b + 1) / 2 + o) % H;
         double    a[4];
@@ -172,42 +173,42 @@ __device__ static inline bool SpikeFragmentsCholesky(double (&d)[NB][NB][2], dou
         SpikeUnroll2(u, 2, e, 2) {
           const int m = 2 * h + u;
 
-          a[2 * e + u] = m < NB && (m <= b || m >= c) ? t[m < NB ? m : 0][e] : 0.0;
+          a[2 * e + u] = m < N8 && (m <= b || m >= c) ? t[m < N8 ? m : 0][e] : 0.0;
           if (m == b) d[b][c][e] = 0.0;
         }
-        SpikeBlockProduct<NB>(d, h, c, a, r[c]);
+        SpikeBlockProduct<N8>(d, h, c, a, r[c]);
       }
   }
   return limits.good(worst);
 }
 
-template <int NB>
-__device__ static __noinline__ void SpikeFragmentsCholeskyExact(SpikeTileCopy<NB> *copy, int T, int row0, int nrows)
+template <int N8>
+__device__ static __noinline__ void SpikeFragmentsCholeskyExact(SpikeTileCopy<N8> *copy, int T, int row0, int nrows)
 {
-  double           d[NB][NB][2], mine[NB];
+  double           d[N8][N8][2], mine[N8];
   SpikePivotPolicy policy = copy->policy;
   SpikePivotState  st     = copy->st;
 
-  SpikeUnroll(i, 2 * NB * NB) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy->tile[i];
-  SpikeFragmentsCholesky<NB, false, true>(d, mine, T, row0, nrows, policy, SpikePivotRange(policy), st);
-  SpikeUnroll(i, 2 * NB * NB) copy->tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
-  SpikeUnroll(m, NB) copy->mine[m] = mine[m];
+  SpikeUnroll(i, 2 * N8 * N8) d[i / (2 * N8)][i / 2 % N8][i % 2] = copy->tile[i];
+  SpikeFragmentsCholesky<N8, false, true>(d, mine, T, row0, nrows, policy, SpikePivotRange(policy), st);
+  SpikeUnroll(i, 2 * N8 * N8) copy->tile[i] = d[i / (2 * N8)][i / 2 % N8][i % 2];
+  SpikeUnroll(m, N8) copy->mine[m] = mine[m];
   copy->st = st;
 }
 
-template <int NB>
-__device__ static inline void SpikeFragmentsCholeskyAgain(double (&d)[NB][NB][2], double (&mine)[NB], int T, int row0,
+template <int N8>
+__device__ static inline void SpikeFragmentsCholeskyAgain(double (&d)[N8][N8][2], double (&mine)[N8], int T, int row0,
                                                           int nrows, const SpikePivotPolicy &policy,
                                                           SpikePivotState &st)
 {
-  SpikeTileCopy<NB> copy;
+  SpikeTileCopy<N8> copy;
 
-  SpikeUnroll(i, 2 * NB * NB) copy.tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
+  SpikeUnroll(i, 2 * N8 * N8) copy.tile[i] = d[i / (2 * N8)][i / 2 % N8][i % 2];
   copy.policy = policy;
   copy.st     = st;
-  SpikeFragmentsCholeskyExact<NB>(&copy, T, row0, nrows);
-  SpikeUnroll(i, 2 * NB * NB) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy.tile[i];
-  SpikeUnroll(m, NB) mine[m] = copy.mine[m];
+  SpikeFragmentsCholeskyExact<N8>(&copy, T, row0, nrows);
+  SpikeUnroll(i, 2 * N8 * N8) d[i / (2 * N8)][i / 2 % N8][i % 2] = copy.tile[i];
+  SpikeUnroll(m, N8) mine[m] = copy.mine[m];
   st = copy.st;
 }
 
@@ -218,10 +219,10 @@ __host__ __device__ static inline int SpikeCholeskyPlaces(int Q)
 }
 
 /* A step of a warp; jr = j mod Q */
-template <typename F, int NB, bool WHOLE>
+template <typename F, int N8, bool WHOLE>
 struct SpikeCholeskyStep {
-  typedef SpikeBlockTiles<F, NB, WHOLE> Tiles;
-  static constexpr int                  SIZE = SpikeTileShape<NB>::PLACES;
+  typedef SpikeBlockTiles<F, N8, WHOLE> Tiles;
+  static constexpr int                  SIZE = SpikeTileShape<N8>::NPLACES;
 
   const Tiles             &P;
   const SpikeLane<double> &at;
@@ -257,78 +258,78 @@ struct SpikeCholeskyStep {
     The diagonal tile of row i in the band, its lower half; blocks on the diagonal in full, with element (c, r) for (r,
     c) above it
   */
-  __device__ void loadlower(int i, double (&d)[NB][NB][2]) const
+  __device__ void loadlower(int i, double (&d)[N8][N8][2]) const
   {
     const int T    = P.T();
-    const F  *base = P.band + i * P.stepsize, *diag = base + 2 * Q * T * T, *l = base + (Q - 1) * T * T;
+    const F  *base = P.band + i * P.rowsize, *diag = base + 2 * Q * T * T, *l = base + (Q - 1) * T * T;
 
-    SpikeUnroll3(n, NB, e, 2, m, NB) {
+    SpikeUnroll3(n, N8, e, 2, m, N8) {
       const int r = 8 * m + at.g, c = 8 * n + 2 * at.q + e;
 
       d[m][n][e] = 0.0;
       if (m >= n && P.has(m, n, e)) d[m][n][e] = (double)*(r == c ? diag + r : r > c ? l + c * T + r : l + r * T + c);
     }
   }
-  __device__ void storelower(int i, const double (&d)[NB][NB][2]) const
+  __device__ void storelower(int i, const double (&d)[N8][N8][2]) const
   {
     const int T    = P.T();
-    F        *base = P.band + i * P.stepsize, *diag = base + 2 * Q * T * T, *l = base + (Q - 1) * T * T;
+    F        *base = P.band + i * P.rowsize, *diag = base + 2 * Q * T * T, *l = base + (Q - 1) * T * T;
 
-    SpikeUnroll3(n, NB, e, 2, m, NB) {
+    SpikeUnroll3(n, N8, e, 2, m, N8) {
       const int r = 8 * m + at.g, c = 8 * n + 2 * at.q + e;
 
       if (m >= n && r >= c && P.has(m, n, e)) *(r == c ? diag + r : l + c * T + r) = F(d[m][n][e]);
     }
   }
   /* x <- X_j+a,j, to its place too */
-  __device__ void panel(int a, double (&x)[NB][NB][2]) const
+  __device__ void panel(int a, double (&x)[N8][N8][2]) const
   {
-    constexpr int H    = SpikeTileShape<NB>::H;
+    constexpr int H    = SpikeTileShape<N8>::H;
     const double *from = raw(a) ? NULL : place(a, 0), *s = square(0);
-    double        d[NB][NB][2];
+    double        d[N8][N8][2];
 
-    if (from) SpikeTileRowLoad<NB, false>(at, from, d);
+    if (from) SpikeTileRowLoad<N8, false>(at, from, d);
     else P.load(P.tile(j + a, j), P.mask(j + a, j), d);
-    SpikeUnroll2(m, NB, n, NB) x[m][n][0] = x[m][n][1] = 0.0;
-    SpikeUnroll(k, NB) {
+    SpikeUnroll2(m, N8, n, N8) x[m][n][0] = x[m][n][1] = 0.0;
+    SpikeUnroll(k, N8) {
       double f[H][4];
 
-      SpikeUnroll2(m, 2 * H, e, 2) f[m / 2][m % 2 + 2 * e] = m < NB ? d[m < NB ? m : 0][k][e] : 0.0;
-      SpikeUnrollFrom(n, k, NB) {
+      SpikeUnroll2(m, 2 * H, e, 2) f[m / 2][m % 2 + 2 * e] = m < N8 ? d[m < N8 ? m : 0][k][e] : 0.0;
+      SpikeUnrollFrom(n, k, N8) {
         double b[2];
 
         SpikePair(s + at.pair(k, n), b);
-        SpikeUnroll(h, H) SpikeBlockProduct<NB>(x, h, n, f[h], b);
+        SpikeUnroll(h, H) SpikeBlockProduct<N8>(x, h, n, f[h], b);
       }
     }
-    SpikeTileRowStore<NB, false>(at, left(a), x);
+    SpikeTileRowStore<N8, false>(at, left(a), x);
   }
   /* d <- A_j+a,j+a before this step */
-  __device__ void diagonal(int a, double (&d)[NB][NB][2]) const
+  __device__ void diagonal(int a, double (&d)[N8][N8][2]) const
   {
     const double *from = raw(a) ? NULL : place(a, a);
 
-    if (from) SpikeTileRowLoad<NB, true>(at, from, d);
+    if (from) SpikeTileRowLoad<N8, true>(at, from, d);
     else loadlower(j + a, d);
   }
   /* A_j+a,j+b <- what the products of this step leave of it */
   __device__ void update(int a, int b) const
   {
-    double       *to   = place(a, b), d[NB][NB][2];
+    double       *to   = place(a, b), d[N8][N8][2];
     const double *from = raw(a) ? NULL : to, *xa = left(a), *xb = left(b);
     auto          x = [&](int k, int m) { return *(const double2 *)(xa + at.pair(k, m)); };
     auto          y = [&](int k, int n) { return *(const double2 *)(xb + at.pair(k, n)); };
 
     if (a == b) {
       diagonal(a, d);
-      SpikeSymmetricMinus<NB, true, 2>(at, inverse(0), x, x, d);
-      if (to) SpikeTileRowStore<NB, true>(at, to, d);
+      SpikeSymmetricMinus<N8, true, 2>(at, inverse(0), x, x, d);
+      if (to) SpikeTileRowStore<N8, true>(at, to, d);
       else storelower(j + a, d);
     } else {
-      if (from) SpikeTileRowLoad<NB, false>(at, from, d);
+      if (from) SpikeTileRowLoad<N8, false>(at, from, d);
       else P.load(P.tile(j + a, j + b), Tiles::FULL, d);
-      SpikeSymmetricMinus<NB, false, 2>(at, inverse(0), x, y, d);
-      if (to) SpikeTileRowStore<NB, false>(at, to, d);
+      SpikeSymmetricMinus<N8, false, 2>(at, inverse(0), x, y, d);
+      if (to) SpikeTileRowStore<N8, false>(at, to, d);
       else P.store(P.tile(j + a, j + b), Tiles::FULL, d);
     }
   }
@@ -348,10 +349,10 @@ struct SpikeCholeskyStep {
     const int     T    = P.T();
     const double *w    = inverse(0) + 2 * at.q;
     F            *u    = P.tile(j, j + a) + at.g * T + 2 * at.q;
-    double        d[NB][NB][2];
+    double        d[N8][N8][2];
 
-    SpikeTileRowLoad<NB, false>(at, left(a), d);
-    SpikeUnroll2(m, NB, n, NB) {
+    SpikeTileRowLoad<N8, false>(at, left(a), d);
+    SpikeUnroll2(m, N8, n, N8) {
       const bool both = mask == Tiles::FULL || m < n; /* of a corner X is upper triangular */
 
       if (WHOLE && both) put(u + 8 * m * T + 8 * n, d[m][n][0], d[m][n][1]);
@@ -360,10 +361,10 @@ struct SpikeCholeskyStep {
           if (P.has(m, n, e) && Tiles::keep(mask, m, n, at.g, 2 * at.q + e)) u[8 * m * T + 8 * n + e] = F(d[m][n][e]);
       }
     }
-    SpikeUnroll(n, NB) {
+    SpikeUnroll(n, N8) {
       const double2 v = *(const double2 *)(w + 8 * n);
 
-      SpikeUnroll(m, NB) {
+      SpikeUnroll(m, N8) {
         d[m][n][0] *= v.x;
         d[m][n][1] *= v.y;
       }
@@ -375,10 +376,10 @@ struct SpikeCholeskyStep {
   {
     const int     T = P.T();
     const double *s = square(0), *w = inverse(0);
-    F            *base = P.band + j * P.stepsize, *diag = base + 2 * Q * T * T, *l = base + (Q - 1) * T * T,
+    F            *base = P.band + j * P.rowsize, *diag = base + 2 * Q * T * T, *l = base + (Q - 1) * T * T,
       *u = base + (2 * Q - 1) * T * T;
 
-    SpikeUnroll3(m, NB, n, NB, e, 2)
+    SpikeUnroll3(m, N8, n, N8, e, 2)
       if (m <= n && P.has(m, n, e)) {
         const int    r = 8 * m + at.g, c = 8 * n + 2 * at.q + e;
         const double v = s[at.at(m, n, e)];
@@ -391,19 +392,19 @@ struct SpikeCholeskyStep {
       }
   }
   /* M and the inverse pivots of the next row, for the other warps */
-  __device__ void publish(const double (&d)[NB][NB][2], const double (&mine)[NB]) const
+  __device__ void publish(const double (&d)[N8][N8][2], const double (&mine)[N8]) const
   {
     double *s = square(1), *w = inverse(1);
 
-    SpikeUnroll3(m, NB, n, NB, e, 2)
+    SpikeUnroll3(m, N8, n, N8, e, 2)
       if (m <= n) s[at.at(m, n, e)] = d[m][n][e];
-    SpikeUnroll(m, NB)
+    SpikeUnroll(m, N8)
       if (at.q == 0) w[8 * m + at.g] = mine[m];
   }
 };
 
-template <typename F, int NB, bool WHOLE, int WARPS>
-__global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
+template <typename F, int N8, bool WHOLE, int NWARPS>
+__global__ void __launch_bounds__(32 * NWARPS, NWARPS == 8 ? 1 : 2)
   SpikeFactorCholesky(SpikeTiles t, F *band, SpikePivotPolicy given, int places, SpikeStatus *status, double *badvalue)
 {
   const SpikePivotPolicy policy = SpikePivotAbsolute(given);
@@ -411,39 +412,39 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
   __shared__ __align__(16) double     inverses[2 * 32];
   __shared__ int                      next, nextstore, rotation;
   __shared__ unsigned long long       panels; /* mbarrier, a phase a step */
-  const int                           lane = threadIdx.x % 32, Q = t.QL, T = WHOLE ? 8 * NB : t.T, steps = t.steps;
+  const int                           lane = threadIdx.x % 32, Q = t.QL, T = WHOLE ? 8 * N8 : t.T, steps = t.tilerows;
   const PetscInt                      p    = blockIdx.x;
   const int                           rows = (int)(t.start[p + 1] - t.start[p]);
   const SpikeLane<double>             at;
-  const SpikeBlockTiles<F, NB, WHOLE> P = {band + t.group(p),
-                                           t.stepsize,
+  const SpikeBlockTiles<F, N8, WHOLE> P = {band + t.group(p),
+                                           t.rowsize,
                                            T,
                                            Q,
                                            Q,
-                                           8 * (NB - 1) + at.g < T,
-                                           {8 * (NB - 1) + 2 * at.q < T, 8 * (NB - 1) + 2 * at.q + 1 < T}};
+                                           8 * (N8 - 1) + at.g < T,
+                                           {8 * (N8 - 1) + 2 * at.q < T, 8 * (N8 - 1) + 2 * at.q + 1 < T}};
   const SpikePivotRange               limits(policy);
   SpikePivotState                     st = {-1, 0, 0.0};
 
   if (threadIdx.x == 0) {
-    rotation = WARPS == 8 ? 0 : SpikeWarpRotation(WARPS);
-    SpikeMbarrierInit(&panels, 32 * WARPS);
+    rotation = NWARPS == 8 ? 0 : SpikeWarpRotation(NWARPS);
+    SpikeMbarrierInit(&panels, 32 * NWARPS);
   }
   __syncthreads();
-  const int warp = (threadIdx.x / 32 + rotation) % WARPS;
+  const int warp = (threadIdx.x / 32 + rotation) % NWARPS;
   /* beside the first warp: stays out of its way where there is time, and stores */
-  const bool beside = WARPS == 8 && warp == 4 && Q <= 4;
+  const bool beside = NWARPS == 8 && warp == 4 && Q <= 4;
 
   /* step -1 does the first diagonal tile only, step steps - 1 stores the last */
   for (int j = -1, jr = Q - 1; j < steps; j++, jr = jr == Q - 1 ? 0 : jr + 1) {
     const int                             nl = j < 0 ? 0 : min(Q, steps - 1 - j), jobs = nl * (nl + 1) / 2;
     const unsigned int                    phase = (j + 1) & 1;
-    const SpikeCholeskyStep<F, NB, WHOLE> step  = {P, at, (double *)shared, inverses, Q, places, j, jr};
+    const SpikeCholeskyStep<F, N8, WHOLE> step  = {P, at, (double *)shared, inverses, Q, places, j, jr};
 
     __syncthreads();
     if (threadIdx.x == 0) next = 1, nextstore = 0;
     if (warp == 0) {
-      double x[NB][NB][2], d[NB][NB][2], mine[NB];
+      double x[N8][N8][2], d[N8][N8][2], mine[N8];
 
       if (nl) step.panel(1, x);
       SpikeMbarrierArrive(&panels);
@@ -453,19 +454,19 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
         if (nl) {
           auto own = [&](int k, int m) { return make_double2(x[m][k][0], x[m][k][1]); };
 
-          if (exact) SpikeTileRowLoad<NB, false>(at, step.left(1), x); /* x is not kept */
-          SpikeSymmetricMinus<NB, true, NB>(at, step.inverse(0), own, own, d);
+          if (exact) SpikeTileRowLoad<N8, false>(at, step.left(1), x); /* x is not kept */
+          SpikeSymmetricMinus<N8, true, N8>(at, step.inverse(0), own, own, d);
         }
-        if (exact) SpikeFragmentsCholeskyAgain<NB>(d, mine, T, (j + 1) * T, rows, policy, st);
-        if (exact || SpikeFragmentsCholesky<NB, WHOLE, false>(d, mine, T, (j + 1) * T, rows, policy, limits, st)) {
+        if (exact) SpikeFragmentsCholeskyAgain<N8>(d, mine, T, (j + 1) * T, rows, policy, st);
+        if (exact || SpikeFragmentsCholesky<N8, WHOLE, false>(d, mine, T, (j + 1) * T, rows, policy, limits, st)) {
           step.publish(d, mine);
           break;
         }
       }
     } else {
-      if (warp == WARPS - 1 && lane < Q) step.prefetch(lane, steps);
-      for (int a = 1 + warp; a <= nl; a += WARPS - 1) {
-        double x[NB][NB][2];
+      if (warp == NWARPS - 1 && lane < Q) step.prefetch(lane, steps);
+      for (int a = 1 + warp; a <= nl; a += NWARPS - 1) {
+        double x[N8][N8][2];
 
         step.panel(a, x);
       }

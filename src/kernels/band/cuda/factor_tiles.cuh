@@ -34,60 +34,60 @@ struct SpikeLane {
   __device__ int pair(int m, int n) const { return (b ^ (8 * m)) + 256 * n; }
 };
 
-template <int NB>
+template <int N8>
 struct SpikeTileShape {
-  static constexpr int H = (NB + 1) / 2, PLACES = 256 * NB;
+  static constexpr int H = (N8 + 1) / 2, NPLACES = 256 * N8;
 };
 
 /* Rows 16 h + g and 16 h + 8 + g of a column of blocks: x[2h][n], x[2h+1][n] += a b */
-template <int NB>
-__device__ static inline void SpikeBlockProduct(double (&x)[NB][NB][2], int h, int n, const double (&a)[4],
+template <int N8>
+__device__ static inline void SpikeBlockProduct(double (&x)[N8][N8][2], int h, int n, const double (&a)[4],
                                                 const double (&b)[2])
 {
   double c[4];
 
   c[0] = x[2 * h][n][0];
   c[1] = x[2 * h][n][1];
-  c[2] = 2 * h + 1 < NB ? x[2 * h + 1 < NB ? 2 * h + 1 : 0][n][0] : 0.0;
-  c[3] = 2 * h + 1 < NB ? x[2 * h + 1 < NB ? 2 * h + 1 : 0][n][1] : 0.0;
+  c[2] = 2 * h + 1 < N8 ? x[2 * h + 1 < N8 ? 2 * h + 1 : 0][n][0] : 0.0;
+  c[3] = 2 * h + 1 < N8 ? x[2 * h + 1 < N8 ? 2 * h + 1 : 0][n][1] : 0.0;
   SpikeTileMMA(c, a, b);
   x[2 * h][n][0] = c[0];
   x[2 * h][n][1] = c[1];
-  if (2 * h + 1 < NB) {
-    x[2 * h + 1 < NB ? 2 * h + 1 : 0][n][0] = c[2];
-    x[2 * h + 1 < NB ? 2 * h + 1 : 0][n][1] = c[3];
+  if (2 * h + 1 < N8) {
+    x[2 * h + 1 < N8 ? 2 * h + 1 : 0][n][0] = c[2];
+    x[2 * h + 1 < N8 ? 2 * h + 1 : 0][n][1] = c[3];
   }
 }
 
 /* A tile between fragments and shared memory */
-template <int NB>
-__device__ static inline void SpikeSharedLoad(const SpikeLane<double> &at, const double *s, double (&d)[NB][NB][2])
+template <int N8>
+__device__ static inline void SpikeSharedLoad(const SpikeLane<double> &at, const double *s, double (&d)[N8][N8][2])
 {
-  SpikeUnroll3(m, NB, n, NB, e, 2) d[m][n][e] = s[at.at(m, n, e)];
+  SpikeUnroll3(m, N8, n, N8, e, 2) d[m][n][e] = s[at.at(m, n, e)];
 }
 
-template <int NB>
-__device__ static inline void SpikeSharedStore(const SpikeLane<double> &at, double *s, const double (&d)[NB][NB][2])
+template <int N8>
+__device__ static inline void SpikeSharedStore(const SpikeLane<double> &at, double *s, const double (&d)[N8][N8][2])
 {
-  SpikeUnroll3(m, NB, n, NB, e, 2) s[at.at(m, n, e)] = d[m][n][e];
+  SpikeUnroll3(m, N8, n, N8, e, 2) s[at.at(m, n, e)] = d[m][n][e];
 }
 
 /* d <- d - l u. Of the corner of U, which is lower triangular, products with blocks of zeros are left out */
-template <int NB, bool CORNER>
+template <int N8, bool ATCORNER>
 __device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, const double *l, const double *u,
-                                                double (&d)[NB][NB][2])
+                                                double (&d)[N8][N8][2])
 {
-#pragma unroll(CORNER ? 1 : 2)
-  for (int k = 0; k < NB; k++) {
-    double a[SpikeTileShape<NB>::H][4];
+#pragma unroll(ATCORNER ? 1 : 2)
+  for (int k = 0; k < N8; k++) {
+    double a[SpikeTileShape<N8>::H][4];
 
-    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) a[m / 2][m % 2 + 2 * e] = m < NB ? -l[at.at(m, k, e)] : 0.0;
-    SpikeUnroll(n, NB)
-      if (!CORNER || n <= k) {
+    SpikeUnroll2(m, 2 * SpikeTileShape<N8>::H, e, 2) a[m / 2][m % 2 + 2 * e] = m < N8 ? -l[at.at(m, k, e)] : 0.0;
+    SpikeUnroll(n, N8)
+      if (!ATCORNER || n <= k) {
         double b[2];
 
         SpikePair(u + at.pair(k, n), b);
-        SpikeUnroll(h, SpikeTileShape<NB>::H) SpikeBlockProduct<NB>(d, h, n, a[h], b);
+        SpikeUnroll(h, SpikeTileShape<N8>::H) SpikeBlockProduct<N8>(d, h, n, a[h], b);
       }
   }
 }
@@ -145,7 +145,7 @@ struct SpikePivotRange {
     D_mb <- -T_m (m < b),  -T_m L_b^-1 (m > b)
   so that blocks below hold L^-1 and above U^-1 in the end. Rows from T on have inverse pivots of one.
 
-  Without EXACT pivots are taken as they are; false is returned if one was not good beyond doubt, and the tile is then
+  Without EXACTLY pivots are taken as they are; false is returned if one was not good beyond doubt, and the tile is then
   to be done again, exactly.
 
   rows: [SPIKE_INVERT_WORK] of the warp, 16 byte aligned: a row of blocks on its way from c to b fragments
@@ -157,7 +157,7 @@ struct SpikePivotRange {
   The diagonal block b of that, D_bb = L_b U_b in x[e] = element (g, 2 q + e), pivot after pivot, up to row T of the
   tile. Returns the inverse of the pivot of row g. POSITIVE: other pivots are refused
 */
-template <bool EXACT, bool WHOLE, bool POSITIVE = false>
+template <bool EXACTLY, bool WHOLE, bool POSITIVE = false>
 __device__ static __forceinline__ double SpikeBlockInvert(double (&x)[2], int b, int T, int row0, int nrows,
                                                           const SpikePivotPolicy &policy, const SpikePivotRange &limits,
                                                           unsigned int &worst, SpikePivotState &st)
@@ -165,7 +165,7 @@ __device__ static __forceinline__ double SpikeBlockInvert(double (&x)[2], int b,
   const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
   double    inverse = 1.0;
 
-#pragma unroll(EXACT ? 1 : 8)
+#pragma unroll(EXACTLY ? 1 : 8)
   for (int kk = 0; kk < 8; kk++) {
     const int k = 8 * b + kk;
 
@@ -175,7 +175,7 @@ __device__ static __forceinline__ double SpikeBlockInvert(double (&x)[2], int b,
                    v0 = SpikeShuffle(x[0], 4 * kk + q), v1 = SpikeShuffle(x[1], 4 * kk + q);
       double s;
 
-      if (EXACT) {
+      if (EXACTLY) {
         const double i = POSITIVE ? SpikePivotPositive(p, row0 + k, nrows, policy, st)
                                   : SpikePivotInverse(p, row0 + k, nrows, policy, st);
 
@@ -202,7 +202,7 @@ __device__ static __forceinline__ double SpikeBlockInvert(double (&x)[2], int b,
       }
     }
   }
-  if (!EXACT) { /* of the pivots of all rows, together */
+  if (!EXACTLY) { /* of the pivots of all rows, together */
     const double p = inverse;
     double       f;
 
@@ -213,26 +213,26 @@ __device__ static __forceinline__ double SpikeBlockInvert(double (&x)[2], int b,
   return inverse;
 }
 
-template <int NB, bool EXACT>
-__device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], double (&mine)[NB], double *rows, int T,
+template <int N8, bool EXACTLY>
+__device__ static inline bool SpikeFragmentsInvert(double (&d)[N8][N8][2], double (&mine)[N8], double *rows, int T,
                                                    int row0, int nrows, const SpikePivotPolicy &policy,
                                                    const SpikePivotRange &limits, SpikePivotState &st)
 {
-  constexpr int H    = SpikeTileShape<NB>::H;
+  constexpr int H    = SpikeTileShape<N8>::H;
   const int     lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
   double       *put = rows + g * SPIKE_INVERT_LD + 2 * q, *get = rows + 2 * q * SPIKE_INVERT_LD + g;
   unsigned int  worst = 0;
 
-  SpikeUnroll(b, NB) {
-    double x[2], own[2], w[NB][2], r[NB][2], t[NB + 1][2], minus[2], lower[2], a[4], inverse;
+  SpikeUnroll(b, N8) {
+    double x[2], own[2], w[N8][2], r[N8][2], t[N8 + 1][2], minus[2], lower[2], a[4], inverse;
 
     __syncwarp();
-    SpikeUnroll(n, NB)
+    SpikeUnroll(n, N8)
       if (n != b) *(double2 *)(put + 8 * n) = make_double2(d[b][n][0], d[b][n][1]);
     x[0]    = d[b][b][0];
     x[1]    = d[b][b][1];
-    inverse = b < NB - 1 ? SpikeBlockInvert<EXACT, true>(x, b, T, row0, nrows, policy, limits, worst, st)
-                         : SpikeBlockInvert<EXACT, false>(x, b, T, row0, nrows, policy, limits, worst, st);
+    inverse = b < N8 - 1 ? SpikeBlockInvert<EXACTLY, true>(x, b, T, row0, nrows, policy, limits, worst, st)
+                         : SpikeBlockInvert<EXACTLY, false>(x, b, T, row0, nrows, policy, limits, worst, st);
     mine[b] = inverse;
     SpikeUnroll(e, 2) {
       own[e]     = 2 * q + e > g ? x[e] * inverse : 2 * q + e == g ? inverse : x[e];
@@ -240,7 +240,7 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
     }
     *(double2 *)(put + 8 * b) = make_double2(own[0], own[1]);
     __syncwarp();
-    SpikeUnroll2(n, NB, e, 2) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
+    SpikeUnroll2(n, N8, e, 2) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
     SpikeUnroll(e, 2) {
       minus[e] = 2 * q + e <= g ? -r[b][e] : 0.0;
       lower[e] = 2 * q + e > g ? r[b][e] : 2 * q + e == g ? 1.0 : 0.0;
@@ -250,7 +250,7 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
       a[2 * e]     = 2 * q + e < g ? own[e] : 2 * q + e == g ? 1.0 : 0.0;
       a[2 * e + 1] = 0.0;
     }
-    SpikeUnroll(n, NB)
+    SpikeUnroll(n, N8)
       if (n != b) {
         double c[4] = {0.0, 0.0, 0.0, 0.0};
 
@@ -259,11 +259,11 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
         w[n][1] = c[1];
       }
     __syncwarp();
-    SpikeUnroll(n, NB)
+    SpikeUnroll(n, N8)
       if (n != b) *(double2 *)(put + 8 * n) = make_double2(w[n][0], w[n][1]);
     /* -T, and what becomes of the column of blocks */
     SpikeUnroll(h, H) {
-      const int m = 2 * h, m1 = 2 * h + 1 < NB ? 2 * h + 1 : 2 * h;
+      const int m = 2 * h, m1 = 2 * h + 1 < N8 ? 2 * h + 1 : 2 * h;
       double    c[4] = {0.0, 0.0, 0.0, 0.0};
 
       SpikeUnroll(e, 2) {
@@ -291,67 +291,67 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
       }
     }
     __syncwarp();
-    SpikeUnroll(n, NB)
+    SpikeUnroll(n, N8)
       if (n != b) {
         SpikeUnroll(e, 2) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
       }
     /* the next diagonal block first */
-    SpikeUnrollFrom(i, 1, NB)
+    SpikeUnrollFrom(i, 1, N8)
       SpikeUnroll(o, H) {
-        const int n = (b + i) % NB, h = ((b + 1) / 2 + o) % H;
+        const int n = (b + i) % N8, h = ((b + 1) / 2 + o) % H;
 
         SpikeUnroll(e, 2) {
           SpikeUnroll(u, 2) {
             const int m = 2 * h + u;
 
-            a[2 * e + u] = m >= NB        ? 0.0
+            a[2 * e + u] = m >= N8        ? 0.0
                          : m == b         ? (n > b && 2 * q + e >= g ? own[e] : 0.0)
                          : n > b || m > b ? t[m][e]
                                           : 0.0;
           }
           if (b / 2 == h) d[b][n][e] = n > b ? 0.0 : w[n][e];
         }
-        if (n > b || 2 * h + 1 > b) SpikeBlockProduct<NB>(d, h, n, a, r[n]);
+        if (n > b || 2 * h + 1 > b) SpikeBlockProduct<N8>(d, h, n, a, r[n]);
       }
   }
   return limits.good(worst);
 }
 
 /* The same exactly, of little use: out of line, on a copy of the tile, so that tiles stay in registers elsewhere */
-template <int NB>
+template <int N8>
 struct SpikeTileCopy {
-  double           tile[2 * NB * NB], mine[NB];
+  double           tile[2 * N8 * N8], mine[N8];
   SpikePivotPolicy policy;
   SpikePivotState  st;
 };
 
-template <int NB>
-__device__ static __noinline__ void SpikeFragmentsInvertExact(SpikeTileCopy<NB> *copy, double *rows, int T, int row0,
+template <int N8>
+__device__ static __noinline__ void SpikeFragmentsInvertExact(SpikeTileCopy<N8> *copy, double *rows, int T, int row0,
                                                               int nrows)
 {
-  double           d[NB][NB][2], mine[NB];
+  double           d[N8][N8][2], mine[N8];
   SpikePivotPolicy policy = copy->policy;
   SpikePivotState  st     = copy->st;
 
-  SpikeUnroll(i, 2 * NB * NB) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy->tile[i];
-  SpikeFragmentsInvert<NB, true>(d, mine, rows, T, row0, nrows, policy, SpikePivotRange(policy), st);
-  SpikeUnroll(i, 2 * NB * NB) copy->tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
-  SpikeUnroll(m, NB) copy->mine[m] = mine[m];
+  SpikeUnroll(i, 2 * N8 * N8) d[i / (2 * N8)][i / 2 % N8][i % 2] = copy->tile[i];
+  SpikeFragmentsInvert<N8, true>(d, mine, rows, T, row0, nrows, policy, SpikePivotRange(policy), st);
+  SpikeUnroll(i, 2 * N8 * N8) copy->tile[i] = d[i / (2 * N8)][i / 2 % N8][i % 2];
+  SpikeUnroll(m, N8) copy->mine[m] = mine[m];
   copy->st = st;
 }
 
-template <int NB>
-__device__ static inline void SpikeFragmentsInvertAgain(double (&d)[NB][NB][2], double (&mine)[NB], double *rows, int T,
+template <int N8>
+__device__ static inline void SpikeFragmentsInvertAgain(double (&d)[N8][N8][2], double (&mine)[N8], double *rows, int T,
                                                         int row0, int nrows, const SpikePivotPolicy &policy,
                                                         SpikePivotState &st)
 {
-  SpikeTileCopy<NB> copy;
+  SpikeTileCopy<N8> copy;
 
-  SpikeUnroll(i, 2 * NB * NB) copy.tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
+  SpikeUnroll(i, 2 * N8 * N8) copy.tile[i] = d[i / (2 * N8)][i / 2 % N8][i % 2];
   copy.policy = policy;
   copy.st     = st;
-  SpikeFragmentsInvertExact<NB>(&copy, rows, T, row0, nrows);
-  SpikeUnroll(i, 2 * NB * NB) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy.tile[i];
-  SpikeUnroll(m, NB) mine[m] = copy.mine[m];
+  SpikeFragmentsInvertExact<N8>(&copy, rows, T, row0, nrows);
+  SpikeUnroll(i, 2 * N8 * N8) d[i / (2 * N8)][i / 2 % N8][i % 2] = copy.tile[i];
+  SpikeUnroll(m, N8) mine[m] = copy.mine[m];
   st = copy.st;
 }

@@ -12,78 +12,78 @@
     panels    L_ij <- A_ij U^-1_jj,  i = j + 1 .. j + QL         U_jk <- L^-1_jj A_jk,  k = j + 1 .. j + QU
     update    A_ik <- A_ik - L_ij U_jk; the first warp takes A_j+1,j+1 as soon as L_j+1,j and U_j,j+1 are there and
               inverts it, while the others do the rest and store what is final
-  A tile is the work of one warp, in fragments. With WINDOW the tiles (i, k) of a step are in shared memory, at place (i
-  mod QL + 1, k mod QU + 1), from their first update to their last use; else the A_ik stay in the band itself (the
-  cache), and shared memory holds the panels and two inverted tiles; with stage, where that is too much, a tile of U a
-  warp in place of all of them. Which warp does a tile depends on time, what it computes does not. WHOLE: T = 8 NB. The
-  raw tiles of two steps later are fetched into the cache meanwhile. Reads and writes the band once with WINDOW, 2 (QL +
-  QU) T n numbers; without, 2 QL QU T^2 numbers a step through the cache.
+  A tile is the work of one warp, in fragments. With INSHARED the tiles (i, k) of a step are in shared memory, at place
+  (i mod QL + 1, k mod QU + 1), from their first update to their last use; else the A_ik stay in the band itself (the
+  cache), and shared memory holds the panels and two inverted tiles; with split, where that is too much, a tile of U a
+  warp in place of all of them. Which warp does a tile depends on time, what it computes does not. WHOLE: T = 8 N8. The
+  raw tiles of two steps later are fetched into the cache meanwhile. Reads and writes the band once with INSHARED, 2 (QL
+  + QU) T n numbers; without, 2 QL QU T^2 numbers a step through the cache.
 */
-template <typename F, int NB, bool WHOLE>
+template <typename F, int N8, bool WHOLE>
 struct SpikeBlockTiles {
   F         *band;
-  PetscInt64 stepsize;
+  PetscInt64 rowsize;
   int        rows, QL, QU;
   bool       row, col[2]; /* whether the lane's row and columns of the last blocks are there */
 
   enum Mask {
     FULL,
-    UPPER,
-    LOWER
+    ISUPPER,
+    ISLOWER
   };
-  __device__ int T() const { return WHOLE ? 8 * NB : rows; }
+  __device__ int T() const { return WHOLE ? 8 * N8 : rows; }
   __device__ F  *tile(int i, int k) const
   {
-    return band + i * stepsize + (k < i ? i - k - 1 : QL + k - i - 1) * T() * T();
+    return band + i * rowsize + (k < i ? i - k - 1 : QL + k - i - 1) * T() * T();
   }
-  __device__ Mask mask(int i, int k) const { return i - k == QL ? UPPER : k - i == QU ? LOWER : FULL; }
-  __device__ bool has(int m, int n, int e) const { return WHOLE || ((m < NB - 1 || row) && (n < NB - 1 || col[e])); }
+  __device__ Mask mask(int i, int k) const { return i - k == QL ? ISUPPER : k - i == QU ? ISLOWER : FULL; }
+  __device__ bool has(int m, int n, int e) const { return WHOLE || ((m < N8 - 1 || row) && (n < N8 - 1 || col[e])); }
   /* of elements on and above, on and below the diagonal, or all */
   __device__ static bool keep(Mask mask, int m, int n, int r, int c)
   {
-    return mask == FULL || (m == n ? (mask == UPPER ? r <= c : r >= c) : (mask == UPPER) == (m < n));
+    return mask == FULL || (m == n ? (mask == ISUPPER ? r <= c : r >= c) : (mask == ISUPPER) == (m < n));
   }
 
-  __device__ void load(const F *tile, Mask mask, double (&d)[NB][NB][2]) const
+  __device__ void load(const F *tile, Mask mask, double (&d)[N8][N8][2]) const
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
 
     tile += 2 * q * T() + g;
-    SpikeUnroll2(n, NB, e, 2) {
+    SpikeUnroll2(n, N8, e, 2) {
       const F *col = tile + (8 * n + e) * T();
 
-      SpikeUnroll(m, NB) d[m][n][e] = has(m, n, e) && keep(mask, m, n, g, 2 * q + e) ? (double)col[8 * m] : 0.0;
+      SpikeUnroll(m, N8) d[m][n][e] = has(m, n, e) && keep(mask, m, n, g, 2 * q + e) ? (double)col[8 * m] : 0.0;
     }
   }
-  __device__ void store(F *tile, Mask mask, const double (&d)[NB][NB][2]) const
+  __device__ void store(F *tile, Mask mask, const double (&d)[N8][N8][2]) const
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
 
     tile += 2 * q * T() + g;
-    SpikeUnroll3(n, NB, e, 2, m, NB)
+    SpikeUnroll3(n, N8, e, 2, m, N8)
       if (has(m, n, e) && keep(mask, m, n, g, 2 * q + e)) tile[(8 * n + e) * T() + 8 * m] = F(d[m][n][e]);
   }
   /* The diagonal tile of row j from its three places; rows and columns that are not there are zero */
-  __device__ void loaddiagonal(int j, double (&d)[NB][NB][2]) const
+  __device__ void loaddiagonal(int j, double (&d)[N8][N8][2]) const
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
-    const F  *base = band + j * stepsize, *diag = base + (QL + QU) * T() * T(),
+    const F  *base = band + j * rowsize, *diag = base + (QL + QU) * T() * T(),
             *l = base + (QL - 1) * T() * T() + 2 * q * T() + g, *u = base + (QL + QU - 1) * T() * T() + 2 * q * T() + g;
 
-    SpikeUnroll3(n, NB, e, 2, m, NB) {
+    SpikeUnroll3(n, N8, e, 2, m, N8) {
       const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
       const F   *from = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
 
       d[m][n][e] = has(m, n, e) && (on || (below ? QL : QU) > 0) ? (double)*from : 0.0;
     }
   }
-  __device__ void storediagonal(int j, const double (&d)[NB][NB][2]) const
+  __device__ void storediagonal(int j, const double (&d)[N8][N8][2]) const
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
-    F        *base = band + j * stepsize, *diag = base + (QL + QU) * T() * T(),
+    F        *base = band + j * rowsize, *diag = base + (QL + QU) * T() * T(),
       *l = base + (QL - 1) * T() * T() + 2 * q * T() + g, *u = base + (QL + QU - 1) * T() * T() + 2 * q * T() + g;
 
-    SpikeUnroll3(n, NB, e, 2, m, NB) {
+    SpikeUnroll3(n, N8, e, 2, m, N8) {
       const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
       F         *to = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
 
@@ -93,45 +93,45 @@ struct SpikeBlockTiles {
 };
 
 /* x <- tile U^-1 and x <- L^-1 tile, with L^-1 and U^-1 of the tile in s */
-template <int NB>
+template <int N8>
 __device__ static inline void SpikePanelLeft(const SpikeLane<double> &at, const double *s, const double *tile,
-                                             double (&x)[NB][NB][2])
+                                             double (&x)[N8][N8][2])
 {
-  SpikeUnroll2(m, NB, n, NB) x[m][n][0] = x[m][n][1] = 0.0;
-  SpikeUnroll(k, NB) {
-    double a[SpikeTileShape<NB>::H][4];
+  SpikeUnroll2(m, N8, n, N8) x[m][n][0] = x[m][n][1] = 0.0;
+  SpikeUnroll(k, N8) {
+    double a[SpikeTileShape<N8>::H][4];
 
-    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) a[m / 2][m % 2 + 2 * e] = m < NB ? tile[at.at(m, k, e)] : 0.0;
-    SpikeUnrollFrom(n, k, NB) {
+    SpikeUnroll2(m, 2 * SpikeTileShape<N8>::H, e, 2) a[m / 2][m % 2 + 2 * e] = m < N8 ? tile[at.at(m, k, e)] : 0.0;
+    SpikeUnrollFrom(n, k, N8) {
       double b[2];
 
       SpikePair(s + at.pair(k, n), b);
       SpikeUnroll(e, 2)
         if (n == k && 2 * at.q + e > at.g) b[e] = 0.0;
-      SpikeUnroll(h, SpikeTileShape<NB>::H) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      SpikeUnroll(h, SpikeTileShape<N8>::H) SpikeBlockProduct<N8>(x, h, n, a[h], b);
     }
   }
 }
 
-template <int NB>
+template <int N8>
 __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const double *s, const double *tile,
-                                              double (&x)[NB][NB][2])
+                                              double (&x)[N8][N8][2])
 {
-  SpikeUnroll2(m, NB, n, NB) x[m][n][0] = x[m][n][1] = 0.0;
-  SpikeUnroll(k, NB) {
-    double a[SpikeTileShape<NB>::H][4];
+  SpikeUnroll2(m, N8, n, N8) x[m][n][0] = x[m][n][1] = 0.0;
+  SpikeUnroll(k, N8) {
+    double a[SpikeTileShape<N8>::H][4];
 
-    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) {
+    SpikeUnroll2(m, 2 * SpikeTileShape<N8>::H, e, 2) {
       const int c = 2 * at.q + e;
 
-      if (m < k || m >= NB) a[m / 2][m % 2 + 2 * e] = 0.0;
+      if (m < k || m >= N8) a[m / 2][m % 2 + 2 * e] = 0.0;
       else a[m / 2][m % 2 + 2 * e] = m > k || at.g > c ? s[at.at(m, k, e)] : at.g == c ? 1.0 : 0.0;
     }
-    SpikeUnroll(n, NB) {
+    SpikeUnroll(n, N8) {
       double b[2];
 
       SpikePair(tile + at.pair(k, n), b);
-      SpikeUnrollFrom(h, k / 2, SpikeTileShape<NB>::H) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      SpikeUnrollFrom(h, k / 2, SpikeTileShape<N8>::H) SpikeBlockProduct<N8>(x, h, n, a[h], b);
     }
   }
 }
@@ -153,28 +153,28 @@ __device__ static inline int SpikeWarpRotation(int warps)
 }
 
 /* A step of a warp; jr = j mod QL + 1, jc = j mod QU + 1 */
-template <typename F, int NB, bool WHOLE, bool WINDOW>
+template <typename F, int N8, bool WHOLE, bool INSHARED>
 struct SpikeBlockStep {
-  typedef SpikeBlockTiles<F, NB, WHOLE> Tiles;
-  static constexpr int                  SIZE = SpikeTileShape<NB>::PLACES;
+  typedef SpikeBlockTiles<F, N8, WHOLE> Tiles;
+  static constexpr int                  SIZE = SpikeTileShape<N8>::NPLACES;
 
   const Tiles             &P;
   const SpikeLane<double> &at;
   double                  *tiles;
   int                      QL, QU, warp, j, jr, jc;
-  bool                     stage;
+  bool                     split;
 
-  /* places of tile (j + a, j + b): the inverted one, the panels, and with WINDOW the others */
+  /* places of tile (j + a, j + b): the inverted one, the panels, and with INSHARED the others */
   __device__ double *place(int a, int b) const
   {
     return tiles +
            ((jr + a > QL ? jr + a - QL - 1 : jr + a) * (QU + 1) + (jc + b > QU ? jc + b - QU - 1 : jc + b)) * SIZE;
   }
-  __device__ double *square(int a) const { return WINDOW ? place(a, a) : tiles + ((j + a) & 1) * SIZE; }
-  __device__ double *left(int a) const { return WINDOW ? place(a, 0) : tiles + (1 + a) * SIZE; }
+  __device__ double *square(int a) const { return INSHARED ? place(a, a) : tiles + ((j + a) & 1) * SIZE; }
+  __device__ double *left(int a) const { return INSHARED ? place(a, 0) : tiles + (1 + a) * SIZE; }
   __device__ double *above(int b) const
   {
-    return WINDOW ? place(0, b) : tiles + (stage ? 2 + QL + warp : 1 + QL + b) * SIZE;
+    return INSHARED ? place(0, b) : tiles + (split ? 2 + QL + warp : 1 + QL + b) * SIZE;
   }
   /* Into the cache what step j + 2 is the first to touch: a tile a lane */
   __device__ void prefetch(int lane, int steps) const
@@ -191,43 +191,43 @@ struct SpikeBlockStep {
     const int  a = below ? i : 0, b = below ? 0 : i;
     const auto mask = P.mask(j + a, j + b);
     F         *tile = P.tile(j + a, j + b);
-    double    *slot = below ? left(a) : above(b), d[NB][NB][2];
+    double    *slot = below ? left(a) : above(b), d[N8][N8][2];
 
-    if (!WINDOW || j == 0 || i == (below ? QL : QU) || QU == 0) {
+    if (!INSHARED || j == 0 || i == (below ? QL : QU) || QU == 0) {
       P.load(tile, mask, d);
-      SpikeSharedStore<NB>(at, slot, d);
+      SpikeSharedStore<N8>(at, slot, d);
       __syncwarp();
     }
-    if (below) SpikePanelLeft<NB>(at, square(0), slot, d);
-    else SpikePanelUpper<NB>(at, square(0), slot, d);
+    if (below) SpikePanelLeft<N8>(at, square(0), slot, d);
+    else SpikePanelUpper<N8>(at, square(0), slot, d);
     __syncwarp();
-    SpikeSharedStore<NB>(at, slot, d);
-    if (!WINDOW && stage && !below) P.store(tile, mask, d);
+    SpikeSharedStore<N8>(at, slot, d);
+    if (!INSHARED && split && !below) P.store(tile, mask, d);
   }
   /* d <- A_ik, less L_ij U_jk where there is such a product, i = j + a, k = j + b */
-  __device__ void update(int a, int b, bool product, double (&d)[NB][NB][2]) const
+  __device__ void update(int a, int b, bool product, double (&d)[N8][N8][2]) const
   {
-    if (WINDOW && product && j > 0 && a < QL && b < QU) SpikeSharedLoad<NB>(at, place(a, b), d);
+    if (INSHARED && product && j > 0 && a < QL && b < QU) SpikeSharedLoad<N8>(at, place(a, b), d);
     else if (a == b) P.loaddiagonal(j + a, d);
     else P.load(P.tile(j + a, j + b), Tiles::FULL, d);
-    if (!WINDOW && stage && product) {
-      double u[NB][NB][2];
+    if (!INSHARED && split && product) {
+      double u[N8][N8][2];
 
       P.load(P.tile(j, j + b), P.mask(j, j + b), u);
       __syncwarp();
-      SpikeSharedStore<NB>(at, above(b), u);
+      SpikeSharedStore<N8>(at, above(b), u);
       __syncwarp();
     }
-    if (product && b == QU) SpikeProductMinus<NB, true>(at, left(a), above(b), d);
-    else if (product) SpikeProductMinus<NB, false>(at, left(a), above(b), d);
+    if (product && b == QU) SpikeProductMinus<N8, true>(at, left(a), above(b), d);
+    else if (product) SpikeProductMinus<N8, false>(at, left(a), above(b), d);
   }
   /* What is final goes to the band: the inverses of step j (tile 0), L (the next nl of them) and U */
   __device__ void store(int tile, int nl) const
   {
     const int a = tile <= nl ? tile : 0, b = tile <= nl ? 0 : tile - nl;
-    double    d[NB][NB][2];
+    double    d[N8][N8][2];
 
-    SpikeSharedLoad<NB>(at, b ? above(b) : a ? left(a) : square(0), d);
+    SpikeSharedLoad<N8>(at, b ? above(b) : a ? left(a) : square(0), d);
     if (tile) P.store(P.tile(j + a, j + b), P.mask(j + a, j + b), d);
     else P.storediagonal(j, d);
   }
@@ -242,9 +242,9 @@ __device__ static __forceinline__ int SpikeNextJob(int *next)
   return __shfl_sync(0xFFFFFFFFu, job, 0);
 }
 
-template <typename F, int NB, bool WHOLE, bool WINDOW, int WARPS>
-__global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
-  SpikeFactorThreadBlock(SpikeTiles t, F *band, SpikePivotPolicy given, bool stage, SpikeStatus *status,
+template <typename F, int N8, bool WHOLE, bool INSHARED, int NWARPS>
+__global__ void __launch_bounds__(32 * NWARPS, NWARPS == 8 ? 1 : 2)
+  SpikeFactorThreadBlock(SpikeTiles t, F *band, SpikePivotPolicy given, bool split, SpikeStatus *status,
                          double *badvalue)
 {
   const SpikePivotPolicy policy = SpikePivotAbsolute(given);
@@ -253,42 +253,42 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
   __shared__ int                       next, nextstore, rotation;
   /* mbarriers, one phase a step: the first tile of U, all panels, those of the other warps */
   __shared__ unsigned long long first, panels, others;
-  const int lane = threadIdx.x % 32, QL = t.QL, QU = t.QU, T = WHOLE ? 8 * NB : t.T, steps = t.steps,
+  const int lane = threadIdx.x % 32, QL = t.QL, QU = t.QU, T = WHOLE ? 8 * N8 : t.T, steps = t.tilerows,
             perjob                         = 65536 / (QU ? QU : 1) + 1;
   const PetscInt                      p    = blockIdx.x;
   const int                           rows = (int)(t.start[p + 1] - t.start[p]);
   const SpikeLane<double>             at;
-  const SpikeBlockTiles<F, NB, WHOLE> P = {band + t.group(p),
-                                           t.stepsize,
+  const SpikeBlockTiles<F, N8, WHOLE> P = {band + t.group(p),
+                                           t.rowsize,
                                            T,
                                            QL,
                                            QU,
-                                           8 * (NB - 1) + at.g < T,
-                                           {8 * (NB - 1) + 2 * at.q < T, 8 * (NB - 1) + 2 * at.q + 1 < T}};
+                                           8 * (N8 - 1) + at.g < T,
+                                           {8 * (N8 - 1) + 2 * at.q < T, 8 * (N8 - 1) + 2 * at.q + 1 < T}};
   const SpikePivotRange               limits(policy);
   SpikePivotState                     st = {-1, 0, 0.0};
 
   if (threadIdx.x == 0) {
-    rotation = WARPS == 8 ? 0 : SpikeWarpRotation(WARPS);
+    rotation = NWARPS == 8 ? 0 : SpikeWarpRotation(NWARPS);
     SpikeMbarrierInit(&first, 32);
-    SpikeMbarrierInit(&panels, 32 * WARPS);
-    SpikeMbarrierInit(&others, 32 * (WARPS - 1));
+    SpikeMbarrierInit(&panels, 32 * NWARPS);
+    SpikeMbarrierInit(&others, 32 * (NWARPS - 1));
   }
   __syncthreads();
-  const int warp = (threadIdx.x / 32 + rotation) % WARPS;
+  const int warp = (threadIdx.x / 32 + rotation) % NWARPS;
   /* beside the warp that inverts: stays out of its way where there is time */
-  const bool alone = WARPS == 8 && warp == 4 && QL * QU <= 16;
+  const bool alone = NWARPS == 8 && warp == 4 && QL * QU <= 16;
 
   /* step -1 inverts the first tile, step steps - 1 stores the last; jr = j mod QL + 1, jc = j mod QU + 1 */
   for (int j = -1, jr = QL, jc = QU; j < steps; j++, jr = jr == QL ? 0 : jr + 1, jc = jc == QU ? 0 : jc + 1) {
     const int          nl = j < 0 ? 0 : min(QL, steps - 1 - j), nu = j < 0 ? 0 : min(QU, steps - 1 - j);
     const unsigned int phase = (j + 1) & 1;
 
-    const SpikeBlockStep<F, NB, WHOLE, WINDOW> step = {P, at, (double *)shared, QL, QU, warp, j, jr, jc, stage};
+    const SpikeBlockStep<F, N8, WHOLE, INSHARED> step = {P, at, (double *)shared, QL, QU, warp, j, jr, jc, split};
 
     __syncthreads();
     if (threadIdx.x == 0) next = 1, nextstore = 0;
-    if (warp == WARPS - 1 && lane <= QL + QU) step.prefetch(lane, steps);
+    if (warp == NWARPS - 1 && lane <= QL + QU) step.prefetch(lane, steps);
 
     /*
       The first warp does the first tile of L and waits for the second one only, which begins with the first of U.
@@ -296,7 +296,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
     */
     const int nabove = QL ? nu : 0, morel = max(nl - 1, 0), moreu = max(nabove - 1, 0);
 
-    for (int job = warp; job < 2 + morel + moreu; job += WARPS - 1) {
+    for (int job = warp; job < 2 + morel + moreu; job += NWARPS - 1) {
       const bool below = job == 0 || (job > 1 && job - 2 < morel);
       const int  i     = job < 2 ? 1 : below ? job : job - morel;
 
@@ -316,7 +316,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
 
     while (!alone) {
       const bool product = nl * nu > 0; /* else nothing is left of or above the next diagonal tile */
-      double     d[NB][NB][2], mine[NB];
+      double     d[N8][N8][2], mine[N8];
       int        job = 0; /* tile (j + 1 + job / QU, j + 1 + job % QU), the next that nobody has taken */
 
       if (!inverts) {
@@ -328,25 +328,25 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
       if (job && b > nu) continue;
       for (bool exact = false;; exact = true) {
         step.update(a, b, product, d);
-        if (exact) SpikeFragmentsInvertAgain<NB>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, st);
+        if (exact) SpikeFragmentsInvertAgain<N8>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, st);
         if (!inverts || exact ||
-            SpikeFragmentsInvert<NB, false>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, limits, st))
+            SpikeFragmentsInvert<N8, false>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, limits, st))
           break;
       }
       if (inverts) {
-        SpikeUnroll2(m, NB, e, 2)
+        SpikeUnroll2(m, N8, e, 2)
           if (at.g == 2 * at.q + e) d[m][m][e] = mine[m];
-        SpikeSharedStore<NB>(at, step.square(1), d);
+        SpikeSharedStore<N8>(at, step.square(1), d);
         inverts = false;
         SpikeMbarrierWait(&others, phase); /* the other panels may take longer than the inversion */
-      } else if (WINDOW) SpikeSharedStore<NB>(at, step.place(a, b), d);
+      } else if (INSHARED) SpikeSharedStore<N8>(at, step.place(a, b), d);
       else if (a == b) P.storediagonal(j + a, d);
-      else P.store(P.tile(j + a, j + b), SpikeBlockTiles<F, NB, WHOLE>::FULL, d);
+      else P.store(P.tile(j + a, j + b), SpikeBlockTiles<F, N8, WHOLE>::FULL, d);
     }
     for (;;) {
       const int tile = SpikeNextJob(&nextstore);
 
-      if (j < 0 || tile > nl + (!WINDOW && stage ? 0 : nabove)) break;
+      if (j < 0 || tile > nl + (!INSHARED && split ? 0 : nabove)) break;
       step.store(tile, nl);
     }
   }

@@ -36,20 +36,20 @@ __global__ void __launch_bounds__(256)
   const int              T = t.T, GT = t.G * T, columns = (t.QL + t.QU) * T + 1, ld = f.rows + 1;
   const int              pieces = (GT + f.rows - 1) / f.rows, sub = threadIdx.x / f.lanes, subs = blockDim.x / f.lanes,
             sublane        = threadIdx.x % f.lanes;
-  const PetscInt64   units = (PetscInt64)t.groups() * t.steps * pieces;
+  const PetscInt64   units = (PetscInt64)t.groups() * t.tilerows * pieces;
   const unsigned int team  = (f.lanes == 32 ? ~0u : (1u << f.lanes) - 1) << (threadIdx.x % 32 / f.lanes * f.lanes);
   SpikeFillSeen      mine  = {0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull};
 
   for (PetscInt64 unit = blockIdx.x; unit < units; unit += gridDim.x) {
     const PetscInt64 tilerow = unit / pieces;
-    const PetscInt   group   = (PetscInt)(tilerow / t.steps);
-    const int        step = (int)(tilerow % t.steps), x0 = (int)(unit % pieces) * f.rows, nx = min(f.rows, GT - x0);
-    F               *out = band + tilerow * t.stepsize + x0;
+    const PetscInt   group   = (PetscInt)(tilerow / t.tilerows);
+    const int        index = (int)(tilerow % t.tilerows), x0 = (int)(unit % pieces) * f.rows, nx = min(f.rows, GT - x0);
+    F               *out = band + tilerow * t.rowsize + x0;
 
     for (int k = threadIdx.x; k < columns * ld; k += blockDim.x) slab[k] = F(0.0);
     __syncthreads();
     for (int x = sub; x < nx; x += subs) {
-      const int      m = (x0 + x) / T, r = (x0 + x) % T, li = step * T + r;
+      const int      m = (x0 + x) / T, r = (x0 + x) % T, li = index * T + r;
       const PetscInt p     = group * t.G + m;
       const PetscInt first = p < t.np ? t.start[p] : 0, end = p < t.np ? t.start[p + 1] : 0, i = first + li;
       double         rowsum = 0.0;
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(256)
         out[(PetscInt64)(k / nx) * GT + k % nx] = slab[k / nx * ld + k % nx];
     }
     if (x0 == 0)
-      for (PetscInt64 k = (PetscInt64)columns * GT + threadIdx.x; k < t.stepsize; k += blockDim.x) out[k] = F(0.0);
+      for (PetscInt64 k = (PetscInt64)columns * GT + threadIdx.x; k < t.rowsize; k += blockDim.x) out[k] = F(0.0);
     __syncthreads();
   }
   SpikeSeenReduce(mine, (SpikeFillSeen *)shared);
@@ -169,7 +169,7 @@ static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f,
   threads = columns * f.rows >= 1024 ? 256 : 128;
   bytes   = PetscMax(columns * (f.rows + 1) * sizeof(F), threads / 2 * sizeof(SpikeFillSeen));
   PetscCall(SpikeKernelFit((const void *)SpikeFillKernel<F>, threads, bytes, &residents));
-  blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.t.steps * ((GT + f.rows - 1) / f.rows),
+  blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.t.tilerows * ((GT + f.rows - 1) / f.rows),
                          (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->gpu->multiprocessors * residents));
   SpikeFillKernel<F><<<blocks, threads, bytes, stream>>>(f, A, (F *)s->band, (SpikeFillSeen *)h->scratch);
   PetscCallCUDA(cudaGetLastError());

@@ -4,7 +4,7 @@
   columns
 */
 #include "fill_map.cuh"
-#include "kernels/common/cuda/last.cuh"
+#include "kernels/common/cuda/lastblock.cuh"
 #include <cfloat>
 #include <cmath>
 #include <type_traits>
@@ -113,24 +113,24 @@ __device__ static inline double SpikeFillCouplings(const SpikeFillPlan &f, const
 __device__ static __forceinline__ void SpikeFillClearEnds(const SpikeFillPlan &f)
 {
   const SpikeTiles &t     = f.t;
-  const int         first = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
+  const int         first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
 
-  for (int k = first; f.B && k < t.ku * t.ku; k += step) f.B[k] = 0.0;
-  for (int k = first; f.C && k < t.kl * t.kl; k += step) f.C[(PetscInt64)t.np * t.kl * t.kl + k] = 0.0;
+  for (int k = first; f.B && k < t.ku * t.ku; k += stride) f.B[k] = 0.0;
+  for (int k = first; f.C && k < t.kl * t.kl; k += stride) f.C[(PetscInt64)t.np * t.kl * t.kl + k] = 0.0;
 }
 
 /* The unit gridDim.x later, without divisions */
 __device__ static __forceinline__ void SpikeFillNextUnit(const SpikeFillPlan &f, SpikeFillUnit &unit)
 {
   unit.slice += f.next.slice;
-  unit.step += f.next.step;
+  unit.piece += f.next.piece;
   unit.group += f.next.group;
   if (unit.slice >= f.slices) {
     unit.slice -= f.slices;
-    unit.step++;
+    unit.piece++;
   }
-  if (unit.step >= f.steps) {
-    unit.step -= f.steps;
+  if (unit.piece >= f.pieces) {
+    unit.piece -= f.pieces;
     unit.group++;
   }
 }
@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
       F *to = band + SpikeFillOut(f, which, at);
 
       if (valid) {
-        const bool half = f.lower && which.step * f.tilerows + at.j + t.QU < t.steps;
+        const bool half = f.lower && which.piece * f.tilerows + at.j + t.QU < t.tilerows;
 
         sum    = SpikeFillWrite(f, at, y, part, sum, half, slab, to, dropped, bad, over);
         before = row.first + row.li;
@@ -281,7 +281,7 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
         for (int c = part; c < f.columns; c += f.split) to[c * t.G * t.T] = c == f.columns - 1 ? F(1.0) : F(0.0);
       }
       /* numbers that round a tile row up: fewer than 8, G = 1 */
-      if (part == 0 && which.slice * f.rows + at.r < t.stepsize - f.columns * t.G * t.T)
+      if (part == 0 && which.slice * f.rows + at.r < t.rowsize - f.columns * t.G * t.T)
         to[f.columns * t.G * t.T] = F(0.0);
     }
     SpikeFillNextUnit(f, which);
@@ -321,10 +321,10 @@ static void SpikeFillPlan_Private(SpikeBand *s, const SpikeFillCSR *A, const Pet
   f->rows     = h->map.rows;
   f->tilerows = h->map.tilerows;
   f->slices   = (GT + f->rows - 1) / f->rows;
-  f->pergroup = (t->steps + f->tilerows - 1) / f->tilerows * f->slices;
+  f->pergroup = (t->tilerows + f->tilerows - 1) / f->tilerows * f->slices;
   f->units    = h->map.units;
   f->groups   = (int)t->groups();
-  f->steps    = f->pergroup / f->slices;
+  f->pieces   = f->pergroup / f->slices;
   f->next     = {h->map.blocks / f->pergroup, h->map.blocks % f->pergroup / f->slices, h->map.blocks % f->slices};
   f->columns  = (t->QL + t->QU) * t->T + 1;
   f->ld       = f->rows | 1;
@@ -427,9 +427,9 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
     map->rows = (map->rows + 1) / 2;
   map->tilerows = map->rows < GT
                   ? 1
-                  : PetscMax(1, PetscMin(PetscMin(t->steps, 256 / GT),
+                  : PetscMax(1, PetscMin(PetscMin(t->tilerows, 256 / GT),
                                          SPIKE_MAP_SMALL / (columns * (GT | 1) * (int)sizeof(PetscScalar))));
-  units         = (PetscInt64)t->groups() * ((t->steps + map->tilerows - 1) / map->tilerows) *
+  units         = (PetscInt64)t->groups() * ((t->tilerows + map->tilerows - 1) / map->tilerows) *
           ((GT + map->rows - 1) / map->rows);
   run          = (PetscReal)nnz[0] / s->n * (newrow ? 1 : map->rows < GT ? map->rows : map->tilerows * t->T);
   map->codes   = newrow ? (run > 64 ? 4 : run > 32 ? 2 : 1) : (run >= 192 ? 4 : run >= 48 ? 2 : 1);

@@ -9,7 +9,7 @@
 
 /* Which unit: group of partitions, first tile row counted in tilerows, slice of its rows */
 struct SpikeFillUnit {
-  int group, step, slice;
+  int group, piece, slice;
 };
 
 /*
@@ -38,7 +38,7 @@ struct SpikeFillPlan {
   /* of a unit; rows counts those of a tile row of all partitions of the group */
   int           rows, tilerows;
   int           slices; /* units that share a tile row */
-  int           steps;  /* groups of tile rows of a partition */
+  int           pieces; /* groups of tile rows of a partition */
   int           pergroup, units, groups;
   SpikeFillUnit next; /* how far apart the units of a block are */
   /* of a tile row in the slab: odd, so that a row's entries lie in different banks */
@@ -85,14 +85,14 @@ struct SpikeFillRow {
 __device__ static inline bool SpikeFillExists(const SpikeFillPlan &f, const SpikeFillUnit &unit,
                                               const SpikeFillPlace &at)
 {
-  return unit.group < f.groups && unit.step * f.tilerows + at.j < f.t.steps && unit.slice * f.rows + at.r < f.t.T;
+  return unit.group < f.groups && unit.piece * f.tilerows + at.j < f.t.tilerows && unit.slice * f.rows + at.r < f.t.T;
 }
 
 /* Where its first column lies in the band; more than one slice: G = 1 */
 __device__ static inline PetscInt64 SpikeFillOut(const SpikeFillPlan &f, const SpikeFillUnit &unit,
                                                  const SpikeFillPlace &at)
 {
-  return ((PetscInt64)unit.group * f.t.steps + unit.step * f.tilerows + at.j) * f.t.stepsize + at.m * f.t.T +
+  return ((PetscInt64)unit.group * f.t.tilerows + unit.piece * f.tilerows + at.j) * f.t.rowsize + at.m * f.t.T +
          unit.slice * f.rows + at.r;
 }
 
@@ -102,7 +102,7 @@ __device__ static inline SpikeFillRow SpikeFillRowOf(const SpikeFillPlan &f, con
   const PetscInt p    = (PetscInt)unit.group * f.t.G + at.m;
   const bool     some = SpikeFillExists(f, unit, at) && p < f.t.np;
 
-  return {(unit.step * f.tilerows + at.j) * f.t.T + unit.slice * f.rows + at.r, some ? f.t.start[p] : 0,
+  return {(unit.piece * f.tilerows + at.j) * f.t.T + unit.slice * f.rows + at.r, some ? f.t.start[p] : 0,
           some ? f.t.start[p + 1] : 0};
 }
 

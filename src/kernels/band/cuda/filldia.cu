@@ -18,7 +18,7 @@ struct SpikeFillDia {
     a unit of work: `rows` of the GT rows of one tile row of a group, or tilerows whole tile rows; slices of a tile row,
     units along a partition
   */
-  int    rows, tilerows, slices, steps;
+  int    rows, tilerows, slices, pieces;
   int    magic;
   double max; /* above it the type of the factors overflows */
 };
@@ -40,16 +40,16 @@ __global__ void __launch_bounds__(SPIKE_FILLDIA_THREADS)
   /* even: places of a diagonal lie in different banks */
   const int T = t.T, GT = t.G * T, columns = (t.QL + t.QU) * T + 1, all = f.rows * f.tilerows, ld = (all + 1) / 2 * 2;
   const int y = threadIdx.x % all, sub = threadIdx.x / all, subs = SPIKE_FILLDIA_THREADS / all, j = y / f.rows;
-  const PetscInt64 units = (PetscInt64)t.groups() * f.steps * f.slices;
+  const PetscInt64 units = (PetscInt64)t.groups() * f.pieces * f.slices;
   SpikeFillSeen    mine  = {0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull};
 
   for (int k = threadIdx.x; k < columns * ld; k += SPIKE_FILLDIA_THREADS) slab[k] = F(0.0);
   for (PetscInt64 unit = blockIdx.x; unit < units; unit += gridDim.x) {
     const PetscInt64 rest  = unit / f.slices;
-    const PetscInt   group = (PetscInt)(rest / f.steps);
-    const int        step = (int)(rest % f.steps) * f.tilerows + j, x = (int)(unit % f.slices) * f.rows + y % f.rows,
-              r = x % T, li = step * T + r;
-    const bool     exists = sub < subs && step < t.steps && x < GT;
+    const PetscInt   group = (PetscInt)(rest / f.pieces);
+    const int        index = (int)(rest % f.pieces) * f.tilerows + j, x = (int)(unit % f.slices) * f.rows + y % f.rows,
+              r = x % T, li = index * T + r;
+    const bool     exists = sub < subs && index < t.tilerows && x < GT;
     const PetscInt p      = group * t.G + x / T;
     const PetscInt first = exists && p < t.np ? t.start[p] : 0, end = exists && p < t.np ? t.start[p + 1] : 0,
                    i        = first + li;
@@ -78,15 +78,15 @@ __global__ void __launch_bounds__(SPIKE_FILLDIA_THREADS)
     part[threadIdx.x] = sum;
     __syncthreads();
     if (exists) {
-      const PetscInt64 tilerow = (PetscInt64)group * t.steps + step;
-      F               *to = band + tilerow * t.stepsize + x, *from = slab + y;
+      const PetscInt64 tilerow = (PetscInt64)group * t.tilerows + index;
+      F               *to = band + tilerow * t.rowsize + x, *from = slab + y;
 
       for (int c = sub; c < columns; c += subs) {
         to[(PetscInt64)c * GT] = valid ? from[c * ld] : c == columns - 1 ? F(1.0) : F(0.0);
         from[c * ld]           = F(0.0);
       }
       if (sub == 0) /* numbers that round a tile row up */
-        for (PetscInt64 k = (PetscInt64)columns * GT + x; k < t.stepsize; k += GT) to[k - x] = F(0.0);
+        for (PetscInt64 k = (PetscInt64)columns * GT + x; k < t.rowsize; k += GT) to[k - x] = F(0.0);
     }
     if (valid && sub == 0) {
       sum = 0.0;
@@ -114,15 +114,15 @@ static PetscErrorCode SpikeFillDia_Private(SpikeBand *s, SpikeFillDia f)
   f.rows = GT;
   while (f.rows > 4 && columns * (f.rows + 1) * sizeof(F) > SPIKE_FILLDIA_SHARED) f.rows = (f.rows + 1) / 2;
   f.tilerows = f.rows < GT ? 1
-                           : PetscMax(1, PetscMin(PetscMin(f.t.steps, SPIKE_FILLDIA_THREADS / GT),
+                           : PetscMax(1, PetscMin(PetscMin(f.t.tilerows, SPIKE_FILLDIA_THREADS / GT),
                                                   SPIKE_FILLDIA_SMALL / (columns * GT * (int)sizeof(F))));
   f.slices   = (GT + f.rows - 1) / f.rows;
-  f.steps    = (f.t.steps + f.tilerows - 1) / f.tilerows;
+  f.pieces   = (f.t.tilerows + f.tilerows - 1) / f.tilerows;
   bytes      = PetscMax(SPIKE_FILLDIA_THREADS * sizeof(double) +
                           (size_t)columns * ((f.rows * f.tilerows + 1) / 2 * 2) * sizeof(F),
                         SPIKE_FILLDIA_THREADS / 2 * sizeof(SpikeFillSeen));
   PetscCall(SpikeKernelFit((const void *)SpikeFillDiaKernel<F>, SPIKE_FILLDIA_THREADS, bytes, &residents));
-  blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.steps * f.slices,
+  blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.pieces * f.slices,
                          (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->gpu->multiprocessors * residents));
   SpikeFillDiaKernel<F><<<blocks, SPIKE_FILLDIA_THREADS, bytes, stream>>>(f, (F *)s->band, (SpikeFillSeen *)h->scratch);
   PetscCallCUDA(cudaGetLastError());

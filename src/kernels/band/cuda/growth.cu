@@ -14,14 +14,14 @@
 template <typename F>
 __global__ void __launch_bounds__(256) SpikeGrowth_Kernel(SpikeTiles t, const F *band, unsigned long long *largest)
 {
-  const PetscInt64 columns = (PetscInt64)t.np * t.steps * t.T;
+  const PetscInt64 columns = (PetscInt64)t.np * t.tilerows * t.T;
   double           most    = 0.0;
   PetscScalar      u[32];
 
   for (PetscInt64 i = blockIdx.x * (PetscInt64)blockDim.x + threadIdx.x; i < columns;
        i += (PetscInt64)gridDim.x * blockDim.x) {
-    const int      c = (int)(i % t.T), j = (int)(i / t.T % t.steps);
-    const PetscInt p = (PetscInt)(i / ((PetscInt64)t.T * t.steps));
+    const int      c = (int)(i % t.T), j = (int)(i / t.T % t.tilerows);
+    const PetscInt p = (PetscInt)(i / ((PetscInt64)t.T * t.tilerows));
 
     if ((PetscInt64)j * t.T + c >= t.start[p + 1] - t.start[p]) continue;
     for (int r = c; r >= 0 && (r == c || t.QU); r--) {

@@ -438,10 +438,10 @@ __global__ void __launch_bounds__(SPIKE_LOOK_THREADS)
   if (warp >= warps) return;
   for (PetscInt64 i = begin; i < end; i++) {
     for (int part = 0; part < f.A.nparts; part++) {
-      const SpikeCSR  &P      = f.A.part[part];
-      const PetscInt64 behind = P.ai[i + 1];
+      const SpikeCSR  &P     = f.A.part[part];
+      const PetscInt64 after = P.ai[i + 1];
 
-      for (PetscInt64 k = (PetscInt64)P.ai[i] + lane; k < behind; k += 32) {
+      for (PetscInt64 k = (PetscInt64)P.ai[i] + lane; k < after; k += 32) {
         const PetscScalar v = P.aa[k];
 
         if (v != PetscScalar(0.0)) sum[SpikeFillDistance(P, P.aj[k], NULL, (PetscInt)i)] += PetscAbsScalar(v);

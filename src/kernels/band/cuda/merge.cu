@@ -199,7 +199,7 @@ struct SpikeMergedArgs {
   `solution`. Reads M^-1 once, of E M^-1 and [P Q] one on the way up and the other one on the way down. Shared memory:
   2 (kl + ku) values and one a thread.
 */
-template <bool TRANS, bool UP>
+template <bool TRANSPOSED, bool UPWARDS>
 __global__ void __launch_bounds__(256) SpikeMerged_Kernel(const __grid_constant__ SpikeMergedArgs a)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(256) SpikeMerged_Kernel(const __grid_constant_
   const PetscInt     q = a.level.q(blockIdx.x), s = a.level.s(blockIdx.x), e = a.level.e(blockIdx.x);
   const PetscCount   pair = (PetscCount)h * h, column = blockIdx.y * a.ldt;
   const PetscScalar *M = a.merged + q * SPIKE_MERGED * pair, *E = M + SPIKE_MERGED_OUT * pair,
-                    *PQ = M + SPIKE_MERGED_PQ * pair, *A = UP == TRANS ? PQ : E;
+                    *PQ = M + SPIKE_MERGED_PQ * pair, *A = UPWARDS == TRANSPOSED ? PQ : E;
   PetscScalar *g = (PetscScalar *)shared, *outer = g + h, *part = outer + h, *tips = a.tips + column,
               *to = a.solution + column + q * (PetscCount)h;
   /* that they have */
@@ -221,10 +221,10 @@ __global__ void __launch_bounds__(256) SpikeMerged_Kernel(const __grid_constant_
     return;
   }
   /* the slice of a matrix: rows r0 and on, transposed columns */
-  for (int which = UP ? 1 : 0; which < 2; which++) {
-    const PetscScalar *B = (which ? (UP ? A : (TRANS ? E : PQ)) : M) + (TRANS ? (PetscCount)r0 * h : r0);
+  for (int which = UPWARDS ? 1 : 0; which < 2; which++) {
+    const PetscScalar *B = (which ? (UPWARDS ? A : (TRANSPOSED ? E : PQ)) : M) + (TRANSPOSED ? (PetscCount)r0 * h : r0);
 
-    if (TRANS)
+    if (TRANSPOSED)
       for (int i = threadIdx.x; i < (m * h + 15) / 16; i += blockDim.x) SpikePrefetch(B + 16 * i);
     else
       for (int i = threadIdx.x; i < h * ((m + 15) / 16 + 1); i += blockDim.x)
@@ -233,31 +233,32 @@ __global__ void __launch_bounds__(256) SpikeMerged_Kernel(const __grid_constant_
   SpikeAwait();
   for (int i = threadIdx.x; i < h; i += blockDim.x) {
     g[i] = tips[q * (PetscCount)h + i];
-    if (!UP) { /* x_b at s and x_t at e; transposed u_t at s, u_b at e, in the order of the rows of E M^-1 */
-      const bool     first = TRANS ? i < ku : i < kl;
+    if (!UPWARDS) { /* x_b at s and x_t at e; transposed u_t at s, u_b at e, in the order of the rows of E M^-1 */
+      const bool     first = TRANSPOSED ? i < ku : i < kl;
       const PetscInt at    = first ? s : e;
-      const int      k     = TRANS ? (first ? kl + i : i - ku) : i;
+      const int      k     = TRANSPOSED ? (first ? kl + i : i - ku) : i;
 
       outer[i] = (first ? left : right) ? (first ? S : T)[at * (PetscCount)h + k] : (PetscScalar)0.0;
     }
   }
   __syncthreads();
-  if (UP) {
-    SpikeBlockTimes<TRANS>(TRANS ? h : m, TRANS ? m : h, A + (TRANS ? (PetscCount)r0 * h : r0), h, g, part,
-                           [&](int i, PetscScalar v) {
-                             const int  r     = r0 + i;
-                             const bool first = TRANS ? r < kl : r < ku; /* at s */
+  if (UPWARDS) {
+    SpikeBlockTimes<TRANSPOSED>(TRANSPOSED ? h : m, TRANSPOSED ? m : h, A + (TRANSPOSED ? (PetscCount)r0 * h : r0), h,
+                                g, part, [&](int i, PetscScalar v) {
+                                  const int  r     = r0 + i;
+                                  const bool first = TRANSPOSED ? r < kl : r < ku; /* at s */
 
-                             /* g_t at s, g_b at e; transposed g_b at s, g_t at e */
-                             if (first && left) tips[s * (PetscCount)h + (TRANS ? r : kl + r)] -= v;
-                             if (!first && right) tips[e * (PetscCount)h + (TRANS ? r : r - ku)] -= v;
-                           });
+                                  /* g_t at s, g_b at e; transposed g_b at s, g_t at e */
+                                  if (first && left) tips[s * (PetscCount)h + (TRANSPOSED ? r : kl + r)] -= v;
+                                  if (!first && right) tips[e * (PetscCount)h + (TRANSPOSED ? r : r - ku)] -= v;
+                                });
   } else {
-    SpikeBlockTimes<TRANS>(TRANS ? h : m, TRANS ? m : h, M + (TRANS ? (PetscCount)r0 * h : r0), h, g, part,
-                           [&](int i, PetscScalar v) { to[r0 + i] = v; });
+    SpikeBlockTimes<TRANSPOSED>(TRANSPOSED ? h : m, TRANSPOSED ? m : h, M + (TRANSPOSED ? (PetscCount)r0 * h : r0), h,
+                                g, part, [&](int i, PetscScalar v) { to[r0 + i] = v; });
     __syncthreads();
-    SpikeBlockTimes<TRANS>(TRANS ? h : m, TRANS ? m : h, (TRANS ? E : PQ) + (TRANS ? (PetscCount)r0 * h : r0), h, outer,
-                           part, [&](int i, PetscScalar v) { to[r0 + i] -= v; });
+    SpikeBlockTimes<TRANSPOSED>(TRANSPOSED ? h : m, TRANSPOSED ? m : h,
+                                (TRANSPOSED ? E : PQ) + (TRANSPOSED ? (PetscCount)r0 * h : r0), h, outer, part,
+                                [&](int i, PetscScalar v) { to[r0 + i] -= v; });
   }
 }
 
@@ -282,15 +283,15 @@ PetscErrorCode SpikeMergedTips_CUDA(SpikeBand *s, PetscBool trans, PetscBool up,
 
     a.level.l = l;
     a.rows    = (h + slices - 1) / slices;
-    PetscCallCUDA(SpikeLaunchBehind(kernel, dim3((unsigned)interfaces, (unsigned)nrhs, (unsigned)slices), dim3(threads),
-                                    shared, (cudaStream_t)s->stream, a));
+    PetscCallCUDA(SpikeLaunchEarly(kernel, dim3((unsigned)interfaces, (unsigned)nrhs, (unsigned)slices), dim3(threads),
+                                   shared, (cudaStream_t)s->stream, a));
   }
   PetscCall(PetscLogGpuFlops(nrhs * (s->np - 1.0) * (up ? 2.0 : 4.0) * h * h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* z -= [C x_b; 0; B x_t], transposed [x_t; 0; x_b], by a thread block for a partition and right-hand side */
-template <bool TRANS>
+template <bool TRANSPOSED>
 __global__ static void SpikeMergedRhs_Kernel(const __grid_constant__ SpikeTiles t, const PetscScalar *B,
                                              const PetscScalar *C, const PetscScalar *tips, const PetscScalar *solution,
                                              PetscCount ldt, PetscScalar *z, PetscCount ldz)
@@ -302,16 +303,17 @@ __global__ static void SpikeMergedRhs_Kernel(const __grid_constant__ SpikeTiles 
   tips += blockIdx.y * ldt;
   solution += blockIdx.y * ldt;
   for (int end = 0; end < 2; end++) {
-    const int rows = end == TRANS ? t.kl : t.ku; /* that a side has: of C and of x_b kl, of B and of x_t ku */
+    const int rows = end == TRANSPOSED ? t.kl : t.ku; /* that a side has: of C and of x_b kl, of B and of x_t ku */
     /* below the cut at the top, above the cut at the bottom; transposed the other sides */
     const PetscScalar *x = (p + end > 0 && p + end < t.np ? solution : tips) + (p + end) * (PetscCount)h +
-                           (end == TRANS ? 0 : t.kl);
+                           (end == TRANSPOSED ? 0 : t.kl);
 
     if (t.active[p + end])
       for (int i = threadIdx.x; i < rows; i += blockDim.x) {
         const PetscScalar *A = (end ? B : C) + (p + end) * (PetscCount)rows * rows + i;
 
-        z[end ? n - rows + i : i] -= TRANS ? x[i] : SpikeTriangleTimes(A, rows, end ? 0 : i, end ? i + 1 : rows, x);
+        z[end ? n - rows + i : i] -= TRANSPOSED ? x[i]
+                                                : SpikeTriangleTimes(A, rows, end ? 0 : i, end ? i + 1 : rows, x);
       }
     __syncthreads();
   }

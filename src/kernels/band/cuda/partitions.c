@@ -100,7 +100,7 @@ static void Interpolate(const SpikeShape *s, Constants *setup, Constants *apply)
 }
 
 /* Groups of partitions of a multiprocessor after its first; a warp takes as many as waste a tenth of it at most */
-static PetscReal Waves(PetscInt T, PetscInt np, PetscInt sm)
+static PetscReal CountWaves(PetscInt T, PetscInt np, PetscInt sm)
 {
   PetscInt G = 1;
 
@@ -122,7 +122,7 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
   Constants  a, b;
   SpikeTimes t;
 
-  waves = Waves(T, np, sm);
+  waves = CountWaves(T, np, sm);
   Interpolate(s, &a, &b);
   t.setup = a.fixed + (PetscReal)1e-9 * (a.bytes * bytes + a.windows * again) +
             (PetscReal)1e-3 * (steps * (a.latency + a.share * waves) + a.interface * interfaces);
@@ -159,7 +159,7 @@ SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
   Constants        a, b;
   SpikeTimes       t;
 
-  waves = Waves(T, np, sm);
+  waves = CountWaves(T, np, sm);
   for (PetscInt l = 1; l < np; l *= 2) levels++;
   Interpolate(s, &a, &b);
   t.setup = a.fixed + (PetscReal)1e-9 * a.bytes * bytes + (PetscReal)1e-3 * steps * (a.latency + a.share * waves) +

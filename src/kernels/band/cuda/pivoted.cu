@@ -5,7 +5,7 @@
 /* Columns of a panel: the host's (band/host/pivoted_lu.h) up to what registers are enough for */
 void SpikePivotedShape_CUDA(const SpikeBand *s, const SpikeTiles *t, SpikePivoted *v)
 {
-  const int rows = t->steps * t->T; /* of the longest partition, and up to a tile more */
+  const int rows = t->tilerows * t->T; /* of the longest partition, and up to a tile more */
 
   v->kl      = (int)s->kl;
   v->ku      = (int)s->ku;
@@ -14,9 +14,9 @@ void SpikePivotedShape_CUDA(const SpikeBand *s, const SpikeTiles *t, SpikePivote
   v->m       = v->kl + v->W;
   v->panels  = (rows + v->W - 1) / v->W;
   v->record  = (PetscInt64)v->W * (v->m + v->hu);
-  v->factors = v->windows = NULL;
-  v->perm                 = NULL;
-  v->blocks               = 0;
+  v->factors = v->fronts = NULL;
+  v->perm                = NULL;
+  v->blocks              = 0;
 }
 
 PetscErrorCode SpikePivotedHolds_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, PetscBool *holds)
@@ -33,9 +33,9 @@ PetscErrorCode SpikePivotedHolds_CUDA(const SpikeBand *s, const SpikeTiles *t, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The factors, and the windows of their factorization */
+/* The factors, and the fronts of their factorization */
 PetscErrorCode SpikePivotedBytes_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu,
-                                      PetscReal *factors, PetscReal *windows)
+                                      PetscReal *factors, PetscReal *fronts)
 {
   SpikePivoted v;
   PetscInt64   elements;
@@ -47,7 +47,7 @@ PetscErrorCode SpikePivotedBytes_CUDA(const SpikeBand *s, const SpikeTiles *t, c
   PetscCall(SpikePivotedWindow_CUDA(&v, gpu, s->np, &fits, &elements, &blocks));
   *factors = (PetscReal)s->np * v.panels *
              ((PetscReal)v.record * sizeof(PetscScalar) + (PetscReal)v.m * sizeof(unsigned short));
-  *windows = (PetscReal)elements * blocks * sizeof(PetscScalar);
+  *fronts = (PetscReal)elements * blocks * sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,7 +66,7 @@ PetscErrorCode SpikePivotedCreate_CUDA(SpikeBand *s)
   PetscCheck(fits, PETSC_COMM_SELF, PETSC_ERR_SUP, "Half-bandwidths %d,%d with row exchanges", v->kl, v->ku);
   PetscCall(SpikeMalloc_CUDA((PetscCount)v->panel(s->np, 0), &v->factors));
   PetscCall(SpikeCalloc_CUDA((PetscCount)v->exchanges(s->np, 0) + 1, (cudaStream_t)s->stream, &v->perm));
-  PetscCall(SpikeMalloc_CUDA((PetscCount)(elements * v->blocks), &v->windows));
+  PetscCall(SpikeMalloc_CUDA((PetscCount)(elements * v->blocks), &v->fronts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,7 +76,7 @@ PetscErrorCode SpikePivotedDestroy_CUDA(SpikeBand *s)
 
   PetscFunctionBegin;
   if (!h->pivoted) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeFree_CUDA(h->pivoted->factors, h->pivoted->perm, h->pivoted->windows));
+  PetscCall(SpikeFree_CUDA(h->pivoted->factors, h->pivoted->perm, h->pivoted->fronts));
   PetscCall(PetscFree(h->pivoted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -24,8 +24,8 @@ struct SpikePivoted {
   PetscInt64      record;  /* elements of a panel                                        */
   PetscScalar    *factors; /* [np * panels * record]                                     */
   unsigned short *perm;    /* [np * panels * m + 1], for reads of 4 bytes                  */
-  PetscScalar    *windows; /* of the factorization, where shared memory is too small     */
-  int             blocks;  /* of the factorization, each with its window there; 0: none  */
+  PetscScalar    *fronts;  /* of the factorization, where shared memory is too small     */
+  int             blocks;  /* of the factorization, each with its front there; 0: none  */
 
   __host__ __device__ PetscInt64 panel(PetscInt p, int k) const { return (p * (PetscInt64)panels + k) * record; }
   __host__ __device__ PetscInt64 exchanges(PetscInt p, int k) const { return (p * (PetscInt64)panels + k) * m; }
@@ -40,8 +40,8 @@ struct SpikePivoted {
 /* Threads of a block with panels of W columns, a row each, at most; blocks that registers are to be enough for */
 template <int W>
 struct SpikePivotedBound {
-  static constexpr int THREADS = W == 8 ? 64 : W == 16 && sizeof(PetscScalar) <= sizeof(double) ? 160 : 576;
-  static constexpr int BLOCKS  = W == 8 ? 12 : THREADS == 160 ? 5 : 1;
+  static constexpr int NTHREADS = W == 8 ? 64 : W == 16 && sizeof(PetscScalar) <= sizeof(double) ? 160 : 576;
+  static constexpr int ATONCE   = W == 8 ? 12 : NTHREADS == 160 ? 5 : 1;
 };
 
 /* c - a b */
@@ -91,7 +91,7 @@ PETSC_INTERN void SpikePivotedShape_CUDA(const SpikeBand *, const SpikeTiles *, 
 /* pivoted_sweep.cu: threads of a block, and bytes of its shared memory */
 PETSC_INTERN int    SpikePivotedThreads_CUDA(const SpikePivoted *);
 PETSC_INTERN size_t SpikePivotedShared_CUDA(const SpikePivoted *, int columns);
-/* pivoted_factor.cu: elements of the window of a thread block, 0 where it is in shared memory; blocks at once */
+/* pivoted_factor.cu: elements of the front of a thread block, 0 where it is in shared memory; blocks at once */
 PETSC_INTERN PetscErrorCode SpikePivotedWindow_CUDA(const SpikePivoted *, const SpikeDevice *, PetscInt np, bool *holds,
                                                     PetscInt64 *elements, int *blocks);
 /* pivoted_tips.cu */

@@ -18,7 +18,7 @@
 */
 template <int W>
 struct SpikePivotedColumn {
-  static constexpr int CHUNK = W * SPIKE_PIVOTED_CHUNK; /* elements */
+  static constexpr int CHUNKSIZE = W * SPIKE_PIVOTED_CHUNK; /* elements */
 
   const PetscScalar    *factors;
   const unsigned short *perm;
@@ -33,7 +33,7 @@ struct SpikePivotedColumn {
   /* Bytes of a chunk, and after it of exchanges, from an address that 4 divides on */
   __host__ __device__ static int slot(int m)
   {
-    return CHUNK * (int)sizeof(PetscScalar) + ((m + 1) * (int)sizeof(short) + 15) / 16 * 16;
+    return CHUNKSIZE * (int)sizeof(PetscScalar) + ((m + 1) * (int)sizeof(short) + 15) / 16 * 16;
   }
 
   static size_t shared(int m) { return (size_t)SPIKE_PIVOTED_RING * slot(m); }
@@ -67,11 +67,11 @@ struct SpikePivotedColumn {
           SpikeCopyAsync<sizeof(PetscScalar)>(to + e, f + e / W * m + e % W);
         if (rising)
           for (int e = threadIdx.x; e < (m + 1 + odd(panel)) / 2; e += blockDim.x)
-            SpikeCopyAsync<4>((unsigned short *)(to + CHUNK) + 2 * e, exchanges(panel) - odd(panel) + 2 * e);
+            SpikeCopyAsync<4>((unsigned short *)(to + CHUNKSIZE) + 2 * e, exchanges(panel) - odd(panel) + 2 * e);
       } else if (rising) {
         const int r0 = (part - 1) * SPIKE_PIVOTED_CHUNK, count = PetscMin(SPIKE_PIVOTED_CHUNK, kl - r0);
 
-        for (int e = threadIdx.x; e < CHUNK; e += blockDim.x) {
+        for (int e = threadIdx.x; e < CHUNKSIZE; e += blockDim.x) {
           const int i = e / SPIKE_PIVOTED_CHUNK, r = e % SPIKE_PIVOTED_CHUNK;
 
           if (r < count) SpikeCopyAsync<sizeof(PetscScalar)>(to + e, f + i * m + W + r0 + r);
@@ -163,7 +163,7 @@ struct SpikePivotedColumn {
     begin(true, k0, k1);
     for (int k = k0; k < k1; k++) {
       const PetscScalar    *triangle = next();
-      const unsigned short *from     = (const unsigned short *)(triangle + CHUNK) + odd(k);
+      const unsigned short *from     = (const unsigned short *)(triangle + CHUNKSIZE) + odd(k);
       const int             j        = k * W;
       PetscScalar           z[W];
 

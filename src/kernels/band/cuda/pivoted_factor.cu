@@ -9,7 +9,7 @@ typedef struct {
   size_t      shared;
 } SpikePivotedPlan;
 
-/* A row of a panel for each thread, and warps for the update as the window is large */
+/* A row of a panel for each thread, and warps for the update as the front is large */
 static int SpikePivotedFactorThreads_Private(const SpikePivoted *v, int most)
 {
   const int rows = (v->m + 31) / 32, work = (v->kl + 31) / 32 * ((v->hu + 31) / 32); /* pieces of 32 x 32 */
@@ -58,7 +58,7 @@ PetscErrorCode SpikePivotedWindow_CUDA(const SpikePivoted *v, const SpikeDevice 
   if (*holds && plan.global) {
     const SpikePivotedPlaces places(*v, plan.columns, plan.threads / 32, true);
 
-    *elements = (PetscInt64)places.ld * places.windowcolumns;
+    *elements = (PetscInt64)places.ld * places.frontcolumns;
     *blocks   = (int)PetscMin(np, (PetscInt)(resident * gpu->multiprocessors));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -83,7 +83,7 @@ PetscErrorCode SpikePivotedFactor_CUDA(SpikeBand *s, SpikePivot *pivot)
   a.t        = h->t;
   a.v        = *h->pivoted;
   a.band     = (const PetscScalar *)s->band;
-  a.windows  = h->pivoted->windows;
+  a.fronts   = h->pivoted->fronts;
   a.columns  = plan.columns;
   a.policy   = policy;
   a.status   = &h->report->factor;

@@ -6,15 +6,15 @@
 #include "factor.cuh"
 
 /*
-  A thread block for a partition. Its window has the rows j .. j + m - 1 and the columns j .. j + W + hu - 1 of what is
+  A thread block for a partition. Its front has the rows j .. j + m - 1 and the columns j .. j + W + hu - 1 of what is
   left of A, rows and columns at places modulo its size: in shared memory, or in a piece of global memory that the L2
   cache holds. A step of W columns:
 
-      window <- the W rows that come in; the columns that come in are zero above them
+      front <- the W rows that come in; the columns that come in are zero above them
       panel      a thread has a row of W columns in registers. Each warp offers the row with its largest entry; after
                  a barrier all take the first of the largest, the pivot's thread the row that was in its place
       U12        a thread has a column: L11^-1 of the rows that the exchanges have put first
-      A22        a warp has 32 rows of L21 in registers, and takes columns of the window in turn. Row r reads row
+      A22        a warp has 32 rows of L21 in registers, and takes columns of the front in turn. Row r reads row
                  perm[r], which is itself or one of the first W, that are not written any more
 
   Flops 2 n kl (kl + ku). Reads the raw band once and writes the factors once. Two runs have the same bits: nothing
@@ -24,7 +24,7 @@ struct SpikePivotedFactorArgs {
   SpikeTiles         t;
   SpikePivoted       v;
   const PetscScalar *band;
-  PetscScalar       *windows; /* NULL: in shared memory */
+  PetscScalar       *fronts;  /* NULL: in shared memory */
   int                columns; /* of U12 at a time       */
   SpikePivotPolicy   policy;
   SpikeStatus       *status;
@@ -33,23 +33,23 @@ struct SpikePivotedFactorArgs {
 
 /* Elements and threads of the shared memory of a block; places of U12 are two apart from their neighbours */
 struct SpikePivotedPlaces {
-  int    ld, windowcolumns, ldu;   /* of the window, and of U12              */
-  size_t panel, u, offers, window; /* elements                               */
-  size_t bytes;                    /* all together, and what follows of them */
+  int    ld, frontcolumns, ldu;   /* of the front, and of U12              */
+  size_t panel, u, offers, front; /* elements                               */
+  size_t bytes;                   /* all together, and what follows of them */
   size_t keys, rows;
 
   __host__ __device__ SpikePivotedPlaces(const SpikePivoted &v, int columns, int warps, bool global)
   {
-    ld            = v.m | 1;
-    windowcolumns = v.W + v.hu;
-    ldu           = v.W + 16 / (int)sizeof(PetscReal);
-    panel         = ((size_t)v.m * v.W + 3) / 4 * 4;
-    u             = (size_t)columns * ldu;
-    offers        = 2 * (size_t)(warps + 1) * v.W; /* of each warp, and the row that gives way; in turn two of them */
-    window        = global ? 0 : (size_t)ld * windowcolumns;
-    keys          = ((panel + u + offers + window) * sizeof(PetscScalar) + 15) / 16 * 16;
-    rows          = keys + 2 * (size_t)warps * sizeof(unsigned long long);
-    bytes         = rows + (4 * (size_t)warps + 2 + v.m) * sizeof(int);
+    ld           = v.m | 1;
+    frontcolumns = v.W + v.hu;
+    ldu          = v.W + 16 / (int)sizeof(PetscReal);
+    panel        = ((size_t)v.m * v.W + 3) / 4 * 4;
+    u            = (size_t)columns * ldu;
+    offers       = 2 * (size_t)(warps + 1) * v.W; /* of each warp, and the row that gives way; in turn two of them */
+    front        = global ? 0 : (size_t)ld * frontcolumns;
+    keys         = ((panel + u + offers + front) * sizeof(PetscScalar) + 15) / 16 * 16;
+    rows         = keys + 2 * (size_t)warps * sizeof(unsigned long long);
+    bytes        = rows + (4 * (size_t)warps + 2 + v.m) * sizeof(int);
   }
 };
 
@@ -114,14 +114,14 @@ struct SpikePivotedRow {
   const PetscScalar *row; /* of tiles */
   int                n, i, k, by, ti, r, tk, c;
 
-  __device__ SpikePivotedRow(const SpikeTiles &tiles, const PetscScalar *band, int rows, int i0, int k0, int step) :
-    t(tiles), n(rows), i(i0), k(k0), by(step)
+  __device__ SpikePivotedRow(const SpikeTiles &tiles, const PetscScalar *band, int rows, int i0, int k0, int stride) :
+    t(tiles), n(rows), i(i0), k(k0), by(stride)
   {
     ti  = i / t.T;
     r   = i - ti * t.T;
     tk  = k / t.T;
     c   = k - tk * t.T;
-    row = band + ti * t.stepsize;
+    row = band + ti * t.rowsize;
   }
 
   __device__ PetscScalar next()
@@ -141,7 +141,7 @@ struct SpikePivotedRow {
   }
 };
 
-/* Where rows and columns of the window are: a ring */
+/* Where rows and columns of the front are: a ring */
 struct SpikePivotedRing {
   int row0, col0, rows, columns;
 
@@ -157,22 +157,22 @@ struct SpikePivotedRing {
 /* The rows that come in at column j: all of them at the first one */
 template <int W>
 __device__ static inline void SpikePivotedRows(const SpikeTiles &t, const SpikePivoted &v, const PetscScalar *band,
-                                               int n, int j, const SpikePivotedRing &ring, int ld, PetscScalar *window)
+                                               int n, int j, const SpikePivotedRing &ring, int ld, PetscScalar *front)
 {
-  const int columns = W + v.hu, r = threadIdx.x % W, step = blockDim.x / W; /* of columns: threads are 32 and more */
-  SpikePivotedRow in(t, band, n, j + v.kl + r, j + threadIdx.x / W, step);
+  const int columns = W + v.hu, r = threadIdx.x % W, stride = blockDim.x / W; /* of columns: threads are 32 and more */
+  SpikePivotedRow in(t, band, n, j + v.kl + r, j + threadIdx.x / W, stride);
 
-  for (int c = threadIdx.x / W; c < columns; c += step) window[ring.column(c) * ld + ring.row(v.kl + r)] = in.next();
+  for (int c = threadIdx.x / W; c < columns; c += stride) front[ring.column(c) * ld + ring.row(v.kl + r)] = in.next();
   if (!v.kl) return;
   if (j) {
     for (int e = threadIdx.x; e < v.kl * W; e += blockDim.x)
-      window[ring.column(v.hu + e / v.kl) * ld + ring.row(e % v.kl)] = (PetscScalar)0.0;
+      front[ring.column(v.hu + e / v.kl) * ld + ring.row(e % v.kl)] = (PetscScalar)0.0;
     return;
   }
   for (int e = threadIdx.x; e < v.kl * columns; e += blockDim.x) {
     SpikePivotedRow one(t, band, n, e % v.kl, e / v.kl, 0);
 
-    window[ring.column(e / v.kl) * ld + ring.row(e % v.kl)] = one.next();
+    front[ring.column(e / v.kl) * ld + ring.row(e % v.kl)] = one.next();
   }
 }
 
@@ -239,11 +239,11 @@ __device__ static inline void SpikePivotedPanel(const SpikePivoted &v, int n, in
 /* Columns first <= . < first + count after the panel: U12, by columns, with its first column at u */
 template <int W>
 __device__ static inline void SpikePivotedUpper(const SpikePivoted &v, int first, int count,
-                                                const SpikePivotedRing &ring, int ld, const PetscScalar *window,
+                                                const SpikePivotedRing &ring, int ld, const PetscScalar *front,
                                                 const PetscScalar *panel, const int *perm, int ldu, PetscScalar *u)
 {
   for (int t = threadIdx.x; t < count; t += blockDim.x) {
-    const PetscScalar *from = window + ring.column(W + first + t) * ld;
+    const PetscScalar *from = front + ring.column(W + first + t) * ld;
     PetscScalar        x[W];
 
     SpikeUnroll(k, W) x[k] = from[ring.row(perm[k])];
@@ -256,7 +256,7 @@ __device__ static inline void SpikePivotedUpper(const SpikePivoted &v, int first
 /* and what is left below the panel */
 template <int W>
 __device__ static inline void SpikePivotedUpdate(const SpikePivoted &v, int first, int count,
-                                                 const SpikePivotedRing &ring, int ld, PetscScalar *window,
+                                                 const SpikePivotedRing &ring, int ld, PetscScalar *front,
                                                  const PetscScalar *panel, const int *perm, int ldu,
                                                  const PetscScalar *u)
 {
@@ -276,7 +276,7 @@ __device__ static inline void SpikePivotedUpdate(const SpikePivoted &v, int firs
       SpikeUnroll(i, TOGETHER) {
         const int k = t + i < count ? t + i : count - 1;
 
-        column[i] = window + ring.column(W + first + k) * ld;
+        column[i] = front + ring.column(W + first + k) * ld;
         x[i]      = column[i][from];
       }
       SpikeUnroll(k, W / V) {
@@ -293,25 +293,25 @@ __device__ static inline void SpikePivotedUpdate(const SpikePivoted &v, int firs
   }
 }
 
-template <int W, int THREADS, int BLOCKS>
-__global__ void __launch_bounds__(THREADS, BLOCKS)
+template <int W, int NTHREADS, int ATONCE>
+__global__ void __launch_bounds__(NTHREADS, ATONCE)
   SpikePivotedFactor_Kernel(const __grid_constant__ SpikePivotedFactorArgs a)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   const SpikePivotPolicy                        policy = SpikePivotAbsolute(a.policy);
   const SpikePivoted                           &v      = a.v;
   const int                                     warps  = blockDim.x / 32;
-  const SpikePivotedPlaces                      places(v, a.columns, warps, a.windows != NULL);
+  const SpikePivotedPlaces                      places(v, a.columns, warps, a.fronts != NULL);
   PetscScalar *panel = (PetscScalar *)shared, *u = panel + places.panel, *offers = u + places.u,
-              *window      = a.windows ? a.windows + blockIdx.x * ((PetscInt64)places.ld * places.windowcolumns)
-                                       : offers + places.offers;
+              *front       = a.fronts ? a.fronts + blockIdx.x * ((PetscInt64)places.ld * places.frontcolumns)
+                                      : offers + places.offers;
   unsigned long long *keys = (unsigned long long *)(shared + places.keys);
   int                *rows = (int *)(shared + places.rows), *perm = rows + 4 * warps + 2;
 
   for (PetscInt p = blockIdx.x; p < a.t.np; p += gridDim.x) {
     const int          n = (int)(a.t.start[p + 1] - a.t.start[p]), r = threadIdx.x, ld = places.ld;
     const PetscScalar *band = a.band + a.t.group(p) + (p % a.t.G) * a.t.T;
-    SpikePivotedRing   ring = {0, 0, v.m, places.windowcolumns};
+    SpikePivotedRing   ring = {0, 0, v.m, places.frontcolumns};
     SpikePivotState    st   = {-1, 0, 0.0};
 
     for (int k = 0, j = 0; j < n; k++, j += W) {
@@ -319,9 +319,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
       unsigned short *exchange = v.perm + v.exchanges(p, k);
       int             from;
 
-      SpikePivotedRows<W>(a.t, v, band, n, j, ring, ld, window);
+      SpikePivotedRows<W>(a.t, v, band, n, j, ring, ld, front);
       __syncthreads();
-      SpikeUnroll(c, W) x[c] = r < v.m ? window[ring.column(c) * ld + ring.row(r)] : (PetscScalar)0.0;
+      SpikeUnroll(c, W) x[c] = r < v.m ? front[ring.column(c) * ld + ring.row(r)] : (PetscScalar)0.0;
       SpikePivotedPanel<W>(v, n, j, x, &from, offers, keys, rows, policy, st);
       if (r < v.m) {
         SpikeUnroll(c, W) to[c * v.m + r] = panel[c * v.m + r] = x[c];
@@ -332,11 +332,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
       for (int first = 0; first < v.hu; first += a.columns) {
         const int count = PetscMin(a.columns, v.hu - first);
 
-        SpikePivotedUpper<W>(v, first, count, ring, ld, window, panel, perm, places.ldu, u);
+        SpikePivotedUpper<W>(v, first, count, ring, ld, front, panel, perm, places.ldu, u);
         __syncthreads();
         for (int e = threadIdx.x; e < W * count; e += blockDim.x)
           to[W * v.m + first * W + e] = u[e / W * places.ldu + e % W];
-        SpikePivotedUpdate<W>(v, first, count, ring, ld, window, panel, perm, places.ldu, u);
+        SpikePivotedUpdate<W>(v, first, count, ring, ld, front, panel, perm, places.ldu, u);
         __syncthreads();
       }
       ring.forward(W);

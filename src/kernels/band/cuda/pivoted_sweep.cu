@@ -46,8 +46,8 @@ __device__ static inline void SpikePivotedBlock(bool trans, int m, const PetscSc
   x <- D^-1 b or D^-T b of partition p0 + blockIdx.x, right-hand sides R blockIdx.y and after, and the tips: g_b and
   g_t, transposed C^T and B^T times the ends of g
 */
-template <int W, int R, bool TRANS>
-__global__ void __launch_bounds__(SpikePivotedBound<W>::THREADS, SpikePivotedBound<W>::BLOCKS)
+template <int W, int R, bool TRANSPOSED>
+__global__ void __launch_bounds__(SpikePivotedBound<W>::NTHREADS, SpikePivotedBound<W>::ATONCE)
   SpikePivotedSweep_Kernel(const __grid_constant__ SpikePivotedApplyArgs a)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(SpikePivotedBound<W>::THREADS, SpikePivotedBou
       for (int i = threadIdx.x; i < n; i += blockDim.x) s.x[i + c * a.ldx] = b[i + c * a.ldb];
     __syncthreads();
   }
-  if (TRANS) {
+  if (TRANSPOSED) {
     s.uppert(0, panels, n);
     s.lowert(0, panels, n);
   } else {
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(SpikePivotedBound<W>::THREADS, SpikePivotedBou
     PetscScalar       *above = a.tips + (c0 + c) * a.ldt + p * (PetscCount)(kl + ku), *below = above + kl + ku;
     const PetscScalar *x = s.x + c * a.ldx;
 
-    if (TRANS) {
+    if (TRANSPOSED) {
       if (a.t.active[p]) SpikePivotedBlock(true, kl, a.C + p * (PetscCount)kl * kl, x, false, above);
       if (a.t.active[p + 1])
         SpikePivotedBlock(true, ku, a.B + (p + 1) * (PetscCount)ku * ku, x + n - ku, false, below + kl);
@@ -112,12 +112,12 @@ __device__ static inline SpikePivotedWindow SpikePivotedGetWindow(const SpikePiv
 }
 
 /* x <- x - D^-1 z or x - D^-T z in a window, z from the tips at the ends that are given */
-template <int W, int R, bool TRANS>
+template <int W, int R, bool TRANSPOSED>
 __device__ static inline void SpikePivotedCorrectWindow(const SpikePivotedApplyArgs &a, PetscInt p, PetscInt c0, int n,
                                                         const SpikePivotedWindow &win, bool top, bool bottom,
                                                         SpikePivotedSweep<W, R> &s)
 {
-  const int kl = a.v.kl, ku = a.v.ku, hb = TRANS ? kl : ku, zero = top ? 0 : n - hb,
+  const int kl = a.v.kl, ku = a.v.ku, hb = TRANSPOSED ? kl : ku, zero = top ? 0 : n - hb,
             panels = (win.r0 + win.w + W - 1) / W;
   PetscScalar *x   = a.x + a.t.start[p] + c0 * a.ldx;
 
@@ -127,16 +127,16 @@ __device__ static inline void SpikePivotedCorrectWindow(const SpikePivotedApplyA
 
     for (int i = win.r0 + (int)threadIdx.x; i < win.end; i += blockDim.x) z[i] = (PetscScalar)0.0;
     __syncthreads();
-    if (top && TRANS)
+    if (top && TRANSPOSED)
       for (int i = threadIdx.x; i < ku; i += blockDim.x) z[i] = above[kl + i];
     else if (top) SpikePivotedBlock(false, kl, a.C + p * (PetscCount)kl * kl, above, false, z);
     __syncthreads();
-    if (bottom && TRANS)
+    if (bottom && TRANSPOSED)
       for (int i = threadIdx.x; i < kl; i += blockDim.x) z[n - kl + i] += below[i];
     else if (bottom) SpikePivotedBlock(false, ku, a.B + (p + 1) * (PetscCount)ku * ku, below + kl, true, z + n - ku);
   }
   __syncthreads();
-  if (TRANS) {
+  if (TRANSPOSED) {
     s.uppert(zero / W, panels, n);
     s.lowert(0, panels, n);
   } else {
@@ -149,16 +149,21 @@ __device__ static inline void SpikePivotedCorrectWindow(const SpikePivotedApplyA
 }
 
 /* A block for each end of a partition; one for both where their windows meet */
-template <int W, int R, bool TRANS>
-__global__ void __launch_bounds__(SpikePivotedBound<W>::THREADS, SpikePivotedBound<W>::BLOCKS)
+template <int W, int R, bool TRANSPOSED>
+__global__ void __launch_bounds__(SpikePivotedBound<W>::NTHREADS, SpikePivotedBound<W>::ATONCE)
   SpikePivotedCorrect_Kernel(const __grid_constant__ SpikePivotedApplyArgs a)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   const PetscInt p = a.p0 + (PetscInt)blockIdx.x, start = a.t.start[p], c0 = (PetscInt)blockIdx.y * R;
   const int      n = (int)(a.t.start[p + 1] - start), kl = a.v.kl, ku = a.v.ku, end = (int)blockIdx.z;
-  const bool     top = a.t.active[p] && (TRANS ? ku : kl), bottom = a.t.active[p + 1] && (TRANS ? kl : ku);
-  const int      wtop = !top ? 0 : TRANS ? n : a.window[2 * p], wbot = !bottom ? 0 : TRANS ? n : a.window[2 * p + 1];
-  const bool     whole = TRANS || wtop + wbot >= n;
+  const bool     top = a.t.active[p] && (TRANSPOSED ? ku : kl), bottom = a.t.active[p + 1] && (TRANSPOSED ? kl : ku);
+  const int      wtop           = !top       ? 0
+                                : TRANSPOSED ? n
+                                             : a.window[2 * p],
+            wbot                = !bottom    ? 0
+                                : TRANSPOSED ? n
+                                             : a.window[2 * p + 1];
+  const bool              whole = TRANSPOSED || wtop + wbot >= n;
   SpikePivotedSweep<W, R> s(a.v, p, shared);
 
   if (!top && !bottom) return;
@@ -168,15 +173,15 @@ __global__ void __launch_bounds__(SpikePivotedBound<W>::THREADS, SpikePivotedBou
   if (whole) {
     const SpikePivotedWindow win = {0, n, n};
 
-    if (!end) SpikePivotedCorrectWindow<W, R, TRANS>(a, p, c0, n, win, top, bottom, s);
+    if (!end) SpikePivotedCorrectWindow<W, R, TRANSPOSED>(a, p, c0, n, win, top, bottom, s);
     return;
   }
   const SpikePivotedWindow above = SpikePivotedGetWindow(a.v, n, true, wtop),
                            below = SpikePivotedGetWindow(a.v, n, false, wbot);
   const bool meet                = top && bottom && below.r0 < above.end;
 
-  if (top && !end) SpikePivotedCorrectWindow<W, R, TRANS>(a, p, c0, n, above, true, false, s);
-  if (bottom && (meet ? !end : end)) SpikePivotedCorrectWindow<W, R, TRANS>(a, p, c0, n, below, false, true, s);
+  if (top && !end) SpikePivotedCorrectWindow<W, R, TRANSPOSED>(a, p, c0, n, above, true, false, s);
+  if (bottom && (meet ? !end : end)) SpikePivotedCorrectWindow<W, R, TRANSPOSED>(a, p, c0, n, below, false, true, s);
 }
 
 template <int W, int R>

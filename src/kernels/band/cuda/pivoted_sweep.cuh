@@ -123,14 +123,14 @@ struct SpikePivotedSweep {
 
     for (int k = k1 - 1; k >= k0; k--) {
       const PetscScalar *f = panel(k), *u = f + W * m;
-      const int          j = k * W, behind = PetscMin(hu, rows - j - W);
+      const int          j = k * W, after = PetscMin(hu, rows - j - W);
       PetscScalar        sum[R];
 
       if (k > k0) ahead(u - record, W * hu);
       gettriangle(f);
       SpikeUnroll(c, R) sum[c] = (PetscScalar)0.0;
 #pragma unroll 4
-      for (int t = group; t < behind; t += groups) {
+      for (int t = group; t < after; t += groups) {
         const PetscScalar a = -u[t * W + r];
 
         SpikeUnroll(c, R)
@@ -165,7 +165,7 @@ struct SpikePivotedSweep {
   {
     for (int k = k0; k < k1; k++) {
       const PetscScalar *f = panel(k), *u = f + W * m;
-      const int          j = k * W, behind = PetscMin(hu, rows - j - W);
+      const int          j = k * W, after = PetscMin(hu, rows - j - W);
 
       if (k + 1 < k1) ahead(u + record, W * hu);
       gettriangle(f);
@@ -185,7 +185,7 @@ struct SpikePivotedSweep {
         }
       }
       __syncthreads();
-      for (int t = threadIdx.x; t < behind; t += blockDim.x) {
+      for (int t = threadIdx.x; t < after; t += blockDim.x) {
         PetscScalar a[W];
 
         SpikeUnroll(i, W) a[i] = u[t * W + i];

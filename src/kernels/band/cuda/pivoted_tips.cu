@@ -142,11 +142,11 @@ __device__ static inline void SpikePivotedKeep(const PetscScalar *x, PetscCount 
 
 template <int W>
 struct SpikePivotedColumns { /* of a block: threads with a column of a spike, and after them one with signs */
-  static constexpr int THREADS = 64, BLOCKS = W == 8 ? 8 : W == 16 && sizeof(PetscScalar) <= sizeof(double) ? 6 : 4;
+  static constexpr int NTHREADS = 64, ATONCE = W == 8 ? 8 : W == 16 && sizeof(PetscScalar) <= sizeof(double) ? 6 : 4;
 };
 
 template <int W>
-__global__ void __launch_bounds__(SpikePivotedColumns<W>::THREADS, SpikePivotedColumns<W>::BLOCKS)
+__global__ void __launch_bounds__(SpikePivotedColumns<W>::NTHREADS, SpikePivotedColumns<W>::ATONCE)
   SpikePivotedTips_Kernel(const __grid_constant__ SpikePivotedTipsArgs a)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -223,8 +223,8 @@ __global__ void __launch_bounds__(SpikePivotedColumns<W>::THREADS, SpikePivotedC
         SpikePivotedBegin(x, ld, 0, end, 0, h, A);
         s.lower(0, (corner + W - 1) / W, PetscMin(n, corner + kl));
         /* what exchanges have moved after the corner */
-        const double first  = SpikePivotedNorm(x, ld, 0, PetscMin(K, n), &seen.head),
-                     behind = SpikePivotedNorm(x, ld, corner, PetscMin(n, corner + kl) - corner, &seen.head);
+        const double first = SpikePivotedNorm(x, ld, 0, PetscMin(K, n), &seen.head),
+                     after = SpikePivotedNorm(x, ld, corner, PetscMin(n, corner + kl) - corner, &seen.head);
 
         /* nothing comes from the rows after it, and of the signs those up to `end` */
         if (x)
@@ -239,7 +239,7 @@ __global__ void __launch_bounds__(SpikePivotedColumns<W>::THREADS, SpikePivotedC
                      back  = SpikePivotedNorm(signs, ld, 0, ku, &seen.head),
                      far   = SpikePivotedNorm(x, ld, corner - K, K, &seen.head);
 
-        if ((known && back * behind <= a.small * first && back * far <= a.small * tip) || corner == n || l >= most)
+        if ((known && back * after <= a.small * first && back * far <= a.small * tip) || corner == n || l >= most)
           break;
         least = (int)PetscMin(PetscMax(K + log(PetscMin(a.tol, sqrt(a.small))) / PetscMin(rate, -1e-9), 2.0 * l),
                               8.0 * l);
@@ -259,7 +259,7 @@ struct SpikePivotedTipsPlan {
 
   SpikePivotedTipsPlan(const SpikePivoted *v)
   {
-    const int K = PetscMax(v->kl, v->ku), most = SpikePivotedColumns<8>::THREADS - 1;
+    const int K = PetscMax(v->kl, v->ku), most = SpikePivotedColumns<8>::NTHREADS - 1;
 
     blocks  = PetscMax((K + most - 1) / most, 1);
     ncols   = (K + blocks - 1) / blocks;

@@ -112,10 +112,10 @@ __device__ static __noinline__ void SpikeReducedExchanged(int kl, int n, PetscIn
 }
 
 /*
-  A warp for each interface q0 + blockIdx.x stride, n <= 8 NB. Shared memory: a tile and the work of its inversion, or A
+  A warp for each interface q0 + blockIdx.x stride, n <= 8 N8. Shared memory: a tile and the work of its inversion, or A
   of SpikeReducedExchanged()
 */
-template <int NB>
+template <int N8>
 __global__ static void __launch_bounds__(32)
   SpikeReduced_Kernel(int kl, int n, PetscInt q0, PetscInt stride, PetscReal tol, PetscReal boost,
                       const PetscInt *active, const PetscScalar *dVb, const PetscScalar *dWt, PetscScalar *dR,
@@ -129,13 +129,13 @@ __global__ static void __launch_bounds__(32)
   if (!active[q]) return;
 #if !defined(PETSC_USE_COMPLEX)
   if (tol < SPIKE_REDUCED_TOL &&
-      SpikeReducedWarp<NB>(kl, n, Wt, Vb, R, (double *)shared + SPIKE_INVERT_WORK, (double *)shared))
+      SpikeReducedWarp<N8>(kl, n, Wt, Vb, R, (double *)shared + SPIKE_INVERT_WORK, (double *)shared))
     return;
 #endif
   SpikeReducedExchanged(kl, n, q, tol, boost, Vb, Wt, R, (PetscScalar *)shared, st);
 }
 
-template <int NB>
+template <int N8>
 static PetscErrorCode SpikeReducedSmall_Private(SpikeBand *s, PetscInt q0, PetscInt count, PetscInt stride,
                                                 const SpikePivot *pivot, const SpikeReducedStatus &st)
 {
@@ -144,9 +144,9 @@ static PetscErrorCode SpikeReducedSmall_Private(SpikeBand *s, PetscInt q0, Petsc
 
   PetscFunctionBegin;
 #if !defined(PETSC_USE_COMPLEX)
-  bytes = PetscMax(bytes, (SPIKE_INVERT_WORK + SpikeTileShape<NB>::PLACES) * sizeof(double));
+  bytes = PetscMax(bytes, (SPIKE_INVERT_WORK + SpikeTileShape<N8>::NPLACES) * sizeof(double));
 #endif
-  SpikeReduced_Kernel<NB>
+  SpikeReduced_Kernel<N8>
     <<<(unsigned)count, 32, bytes, (cudaStream_t)s->stream>>>(kl, n, q0, stride, pivot->tol, pivot->boost,
                                                               ((const SpikeCUDA *)s->data)->dactive, s->dVb, s->dWt,
                                                               s->dR, st);

@@ -13,26 +13,26 @@
 #define SPIKE_REDUCED_TOL      0.25
 
 /* x <- U^-1 L^-1 from the fragments that SpikeFragmentsInvert() leaves; s: room for a tile */
-template <int NB>
-__device__ static inline void SpikeInverseProduct(const SpikeLane<double> &at, double *s, double (&d)[NB][NB][2],
-                                                  const double (&mine)[NB], double (&x)[NB][NB][2])
+template <int N8>
+__device__ static inline void SpikeInverseProduct(const SpikeLane<double> &at, double *s, double (&d)[N8][N8][2],
+                                                  const double (&mine)[N8], double (&x)[N8][N8][2])
 {
   const int g = at.g, q = at.q;
 
   __syncwarp();
-  SpikeSharedStore<NB>(at, s, d);
+  SpikeSharedStore<N8>(at, s, d);
   __syncwarp();
-  SpikeUnroll2(m, NB, n, NB) x[m][n][0] = x[m][n][1] = 0.0;
-  SpikeUnroll(k, NB) {
-    double a[SpikeTileShape<NB>::H][4];
+  SpikeUnroll2(m, N8, n, N8) x[m][n][0] = x[m][n][1] = 0.0;
+  SpikeUnroll(k, N8) {
+    double a[SpikeTileShape<N8>::H][4];
 
-    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) {
-      const double v = m < NB ? d[m < NB ? m : 0][k][e] : 0.0;
+    SpikeUnroll2(m, 2 * SpikeTileShape<N8>::H, e, 2) {
+      const double v = m < N8 ? d[m < N8 ? m : 0][k][e] : 0.0;
 
       a[m / 2][m % 2 + 2 * e] = m < k          ? v
                               : m > k          ? 0.0
                               : 2 * q + e > g  ? v
-                              : 2 * q + e == g ? mine[m < NB ? m : 0]
+                              : 2 * q + e == g ? mine[m < N8 ? m : 0]
                                                : 0.0;
     }
     SpikeUnroll(n, k + 1) {
@@ -41,16 +41,16 @@ __device__ static inline void SpikeInverseProduct(const SpikeLane<double> &at, d
       SpikePair(s + at.pair(k, n), b);
       SpikeUnroll(e, 2)
         if (n == k) b[e] = 2 * q + e > g ? b[e] : 2 * q + e == g ? 1.0 : 0.0;
-      SpikeUnroll(h, k / 2 + 1) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      SpikeUnroll(h, k / 2 + 1) SpikeBlockProduct<N8>(x, h, n, a[h], b);
     }
   }
 }
 
 /*
-  R = I - Wt Vb and its inverse, n <= 8 NB, by one warp, in fragments. s: room for a tile. Returns whether R was
+  R = I - Wt Vb and its inverse, n <= 8 N8, by one warp, in fragments. s: room for a tile. Returns whether R was
   dominated; if not, nothing was written
 */
-template <int NB>
+template <int N8>
 __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar *Wt, const PetscScalar *Vb,
                                                PetscScalar *R, double *s, double *work)
 {
@@ -58,28 +58,28 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
   const int               g = at.g, q = at.q;
   const SpikePivotPolicy  policy = {0.0, 0.0, DBL_MAX, DBL_MIN, NULL};
   SpikePivotState         st     = {-1, 0, 0.0};
-  double                  d[NB][NB][2], x[NB][NB][2], mine[NB], most = 0.0;
+  double                  d[N8][N8][2], x[N8][N8][2], mine[N8], most = 0.0;
 
-  SpikeUnroll3(m, NB, k, NB, e, 2) d[m][k][e] = 0.0;
+  SpikeUnroll3(m, N8, k, N8, e, 2) d[m][k][e] = 0.0;
 #pragma unroll 2
   for (int k0 = 0; k0 < kl; k0 += 8) {
-    double a[SpikeTileShape<NB>::H][4];
+    double a[SpikeTileShape<N8>::H][4];
 
-    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2)
+    SpikeUnroll2(m, 2 * SpikeTileShape<N8>::H, e, 2)
       a[m / 2][m % 2 + 2 * e] = 8 * m + g < n && k0 + 2 * q + e < kl ? (double)Wt[8 * m + g + (k0 + 2 * q + e) * n]
                                                                      : 0.0;
-    SpikeUnroll(c, NB) {
+    SpikeUnroll(c, N8) {
       double b[2];
 
       SpikeUnroll(e, 2)
         b[e] = 8 * c + g < n && k0 + 2 * q + e < kl ? (double)Vb[k0 + 2 * q + e + (8 * c + g) * kl] : 0.0;
-      SpikeUnroll(h, SpikeTileShape<NB>::H) SpikeBlockProduct<NB>(d, h, c, a[h], b);
+      SpikeUnroll(h, SpikeTileShape<N8>::H) SpikeBlockProduct<N8>(d, h, c, a[h], b);
     }
   }
-  SpikeUnroll(m, NB) {
+  SpikeUnroll(m, N8) {
     double sum = 0.0;
 
-    SpikeUnroll2(c, NB, e, 2) {
+    SpikeUnroll2(c, N8, e, 2) {
       sum += fabs(d[m][c][e]);
       d[m][c][e] = (m == c && g == 2 * q + e ? 1.0 : 0.0) - d[m][c][e];
     }
@@ -88,9 +88,9 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
     most = !(sum <= most) ? sum : most;
   }
   if (__any_sync(0xFFFFFFFFu, !(most < SPIKE_REDUCED_DOMINANT))) return false;
-  SpikeFragmentsInvert<NB, false>(d, mine, work, 8 * NB, 0, 0, policy, SpikePivotRange(policy), st);
-  SpikeInverseProduct<NB>(at, s, d, mine, x);
-  SpikeUnroll3(m, NB, c, NB, e, 2)
+  SpikeFragmentsInvert<N8, false>(d, mine, work, 8 * N8, 0, 0, policy, SpikePivotRange(policy), st);
+  SpikeInverseProduct<N8>(at, s, d, mine, x);
+  SpikeUnroll3(m, N8, c, N8, e, 2)
     if (8 * m + g < n && 8 * c + 2 * q + e < n) R[8 * m + g + (8 * c + 2 * q + e) * n] = (PetscScalar)x[m][c][e];
   return true;
 }
@@ -110,7 +110,7 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
 /* Panels of both sides and two tiles */
 static inline size_t SpikeReducedBlockShared(int n)
 {
-  return (size_t)(2 * ((n + 31) / 32) + 2) * SpikeTileShape<4>::PLACES * sizeof(double);
+  return (size_t)(2 * ((n + 31) / 32) + 2) * SpikeTileShape<4>::NPLACES * sizeof(double);
 }
 
 /*
@@ -153,7 +153,7 @@ __device__ static __forceinline__ void SpikeReducedProduct(const SpikeLane<doubl
                                                            const PetscScalar *Wt, const PetscScalar *Vb, PetscScalar *R,
                                                            double *left, double *above)
 {
-  constexpr int SIZE  = SpikeTileShape<4>::PLACES;
+  constexpr int SIZE  = SpikeTileShape<4>::NPLACES;
   const int     tiles = (n + 31) / 32, warp = threadIdx.x / 32;
   double        d[4][4][2];
 
@@ -210,7 +210,7 @@ __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ double2                            work[SPIKE_INVERT_WORK / 2];
   __shared__ int                                next;
-  constexpr int                                 SIZE = SpikeTileShape<4>::PLACES;
+  constexpr int                                 SIZE = SpikeTileShape<4>::NPLACES;
   const SpikeLane<double>                       at;
   const SpikePivotPolicy                        policy = {0.0, 0.0, DBL_MAX, DBL_MIN, NULL};
   const PetscInt                                q      = q0 + blockIdx.x * stride;

@@ -53,19 +53,19 @@ template <typename F>
 __global__ void __launch_bounds__(32 * SPIKE_SPIKES_WARPS, 2)
   SpikeSpikes_Kernel(const __grid_constant__ SpikeSpikesArgs args)
 {
-  typedef SpikeRhs<F, SPIKE_SPIKES_SHAPE> Columns;
+  typedef SpikeRhs<F, SPIKE_SPIKES_SHAPE> OneSpike;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
   const SpikeTipsArgs                          &a = args.tips;
   const SpikeTiles                             &t = a.t;
   const int T = t.T, kl = t.kl, ku = t.ku, Q = PetscMax(t.QL, t.QU), half = (int)(t.np + 1) * a.blocks,
-            size     = a.tiles * 8 * Columns::ROWS;
+            size     = a.tiles * 8 * OneSpike::ROWROOM;
   const bool   right = (int)blockIdx.x >= args.left;
   const int    begin = right ? blockIdx.x - args.left : blockIdx.x, by = right ? gridDim.x - args.left : args.left;
   PetscScalar *Y = a.work +
                    (right ? (PetscInt64)args.left * a.rows + (PetscInt64)begin * (Q + 2) : (PetscInt64)begin * a.rows) *
                      size;
-  Columns s(a, shared, norms);
+  OneSpike s(a, shared, norms);
 
   for (int i = begin; i < half; i += by) {
     const PetscInt q = i / a.blocks, p = right ? q - 1 : q;
@@ -118,12 +118,12 @@ __global__ void __launch_bounds__(32 * SPIKE_SPIKES_WARPS, 2)
 template <typename F>
 static void SpikeSpikesShape_Private(SpikeTipsPlan *plan)
 {
-  typedef SpikeRhs<F, SPIKE_SPIKES_SHAPE> Columns;
+  typedef SpikeRhs<F, SPIKE_SPIKES_SHAPE> OneSpike;
 
   plan->tiles   = (plan->ncols + 7) / 8;
   plan->threads = plan->tiles * 32;
-  plan->shared  = Columns::BUFFERS * Columns::TILE * sizeof(F) +
-                 (size_t)plan->slots * plan->tiles * 8 * Columns::LDX * sizeof(SpikeArith);
+  plan->shared  = OneSpike::BUFFERS * OneSpike::TILESIZE * sizeof(F) +
+                 (size_t)plan->slots * plan->tiles * 8 * OneSpike::LDX * sizeof(SpikeArith);
 }
 
 static void SpikeSpikesPlan_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu,
@@ -131,7 +131,7 @@ static void SpikeSpikesPlan_Private(const SpikeBand *s, const SpikeTiles *t, con
 {
   SpikeTipsPlan_CUDA(s, t, gpu, plan);
   SpikeDispatchPrecision(s->precision, SpikeSpikesShape_Private<F>(plan));
-  plan->rows = PetscMax(t->steps, 1);
+  plan->rows = PetscMax(t->tilerows, 1);
 }
 
 /* Elements of Y of `left` thread blocks with left spikes and of all with right ones */
@@ -145,7 +145,7 @@ static PetscInt64 SpikeSpikesElements_Private(const SpikeTiles *t, const SpikeTi
 /* As many left spikes at once as there are, or as fit in half of the band's memory or 24 MB; at least one */
 PetscInt64 SpikeSpikesWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu)
 {
-  const PetscInt64 band = t->groups() * (PetscInt64)t->steps * t->stepsize,
+  const PetscInt64 band = t->groups() * (PetscInt64)t->tilerows * t->rowsize,
                    room = PetscMax((PetscInt64)(band / 2 * SpikePrecisionBytes(s->precision) / sizeof(PetscReal)),
                                    3145728);
   PetscInt64    left;

@@ -21,7 +21,7 @@ __device__ static __forceinline__ void SpikeSweepFetch(const SpikeSweepArgs &a, 
 {
   const int j = PetscMax(range.f1 - 1 - s, range.b0);
 
-  d   = diag[j * a.t.stepsize];
+  d   = diag[j * a.t.rowsize];
   y   = s >= PD && j >= range.f0 ? own.get(a, j) : (PetscScalar)0.0;
   old = own.old(a, j);
 }
@@ -34,10 +34,10 @@ __device__ static __forceinline__ void SpikeSweepFetch(const SpikeSweepArgs &a, 
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
-  constexpr int     PD = L::NB > 1 ? 2 : 4, PLACES = (L::J > 1 ? 2 : 32) * L::STRIDE;
+  constexpr int     PD = L::SIDEBLOCKS > 1 ? 2 : 4, NPLACES = (L::J > 1 ? 2 : 32) * L::STRIDE;
   extern __shared__ __align__(16) unsigned char shared[];
   /* y or x of the step before, the right-hand side of a triangle */
-  __shared__ __align__(16) PetscScalar sy[PLACES], st[PLACES];
+  __shared__ __align__(16) PetscScalar sy[NPLACES], st[NPLACES];
   __shared__ PetscScalar               last[PD][32];
   const SpikeTiles                    &t   = a.t;
   const int                            end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
           *diag          = band + t.tile(t.QL + t.QU) + at.m * t.T + PetscMin(at.row, t.T - 1);
   const int        bytes = at.next * t.T * (int)sizeof(F);
   const PetscInt64 upper = t.tile(t.QL);
-  SpikeRing<FULL>  ring(shared, 0, 1, a.stages, bytes);
+  SpikeRing<FULL>  ring(shared, 0, 1, a.depth, bytes);
   F                d[PD];
   PetscScalar      tile[2][L::COUNT], vec[PD], old[PD]; /* tiles of this step and the next */
   int              fs = t.QL ? 0 : nf;                  /* step of the next tile to be asked for */
@@ -61,13 +61,13 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
   }
   auto fetch = [&]() {
     if (fs < (t.QU ? ns : nf))
-      ring.put(band + (fs < nf ? f0 + fs : f1 - 1 - (fs - nf)) * t.stepsize + (fs < nf ? 0 : upper), bytes);
+      ring.put(band + (fs < nf ? f0 + fs : f1 - 1 - (fs - nf)) * t.rowsize + (fs < nf ? 0 : upper), bytes);
     fs++;
   };
 
-  for (int k = lane; k < PLACES; k += 32) sy[k] = st[k] = 0.0;
+  for (int k = lane; k < NPLACES; k += 32) sy[k] = st[k] = 0.0;
   __syncwarp();
-  for (int k = 0; k < a.stages; k++) fetch();
+  for (int k = 0; k < a.depth; k++) fetch();
   SpikeAwait();
   if (a.correct)
     SpikeCorrectionRHS<false>(a, range, group * t.G, column, [&](int m, PetscInt row) {
@@ -141,10 +141,10 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(256) SpikeSweepThreadBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
-  constexpr int     PD = 2, SLOTS = SPIKE_MAXTILES + 1;
+  constexpr int     PD = 2, NSLOTS = SPIKE_MAXTILES + 1;
   extern __shared__ __align__(16) unsigned char shared[];
   /* y or x of the tile rows before, the right-hand side of a triangle */
-  __shared__ __align__(16) PetscScalar rows[SLOTS][L::STRIDE], st[L::STRIDE];
+  __shared__ __align__(16) PetscScalar rows[NSLOTS][L::STRIDE], st[L::STRIDE];
   __shared__ PetscScalar               part[8][32], last[PD][32];
   const SpikeTiles                    &t = a.t;
   const int end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5,
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(256) SpikeSweepThreadBlock_Kernel(const __grid
   const SpikeOwner own(a, range, p, at.row, at.active, column, a.tips && !a.correct);
   const F        *band = (const F *)a.band + t.group(p), *diag = band + t.tile(t.QL + t.QU) + PetscMin(at.row, t.T - 1);
   const int       bytes = t.T * t.T * (int)sizeof(F);
-  SpikeRing<FULL> ring(shared, warp, warps, a.stages, bytes);
+  SpikeRing<FULL> ring(shared, warp, warps, a.depth, bytes);
   F               d[PD];
   PetscScalar     tile[L::COUNT], vec[PD], old[PD];
   int             fs = 0, fq = warp + 1; /* the next tile of the warp: step and place */
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(256) SpikeSweepThreadBlock_Kernel(const __grid
   auto fetch = [&]() {
     while (fs < ns && fq > (fs < nf ? t.QL : t.QU)) fs++, fq = warp + 1;
     if (fs < ns)
-      ring.put(band + (fs < nf ? f0 + fs : f1 - 1 - (fs - nf)) * t.stepsize + t.tile((fs < nf ? 0 : t.QL) + fq - 1),
+      ring.put(band + (fs < nf ? f0 + fs : f1 - 1 - (fs - nf)) * t.rowsize + t.tile((fs < nf ? 0 : t.QL) + fq - 1),
                bytes);
     fq += warps;
   };
@@ -191,10 +191,10 @@ __global__ void __launch_bounds__(256) SpikeSweepThreadBlock_Kernel(const __grid
     __syncthreads();
   };
 
-  for (int k = threadIdx.x; k < SLOTS * L::STRIDE; k += blockDim.x) rows[0][k] = 0.0;
+  for (int k = threadIdx.x; k < NSLOTS * L::STRIDE; k += blockDim.x) rows[0][k] = 0.0;
   for (int k = threadIdx.x; k < L::STRIDE; k += blockDim.x) st[k] = 0.0;
   __syncthreads();
-  for (int k = 0; k < a.stages; k++) fetch();
+  for (int k = 0; k < a.depth; k++) fetch();
   SpikeAwait();
   if (a.correct)
     SpikeCorrectionRHS<false>(a, range, p, column,
@@ -292,7 +292,7 @@ __global__ void __launch_bounds__(256) SpikeSweepTranspose_Kernel(const __grid_c
     if (!warp) {
       v   = back ? (j >= range.f0 ? own.get(a, j) : (PetscScalar)0.0) : own.rhs(a, j);
       old = back ? own.old(a, j) : (PetscScalar)0.0;
-      if (!back && active) d = diag[j * t.stepsize];
+      if (!back && active) d = diag[j * t.rowsize];
     }
     /* U^T forward: tiles above the diagonal, of the rows before; L^T backward: tiles below it, of the rows after */
     PetscScalar sum = 0.0;
@@ -301,7 +301,7 @@ __global__ void __launch_bounds__(256) SpikeSweepTranspose_Kernel(const __grid_c
       const int neighbour = back ? j + q : j - q;
 
       if (active && (back ? neighbour < range.f1 : neighbour >= range.f0)) {
-        const F           *A = band + neighbour * t.stepsize + t.tile(tile0 + q - 1);
+        const F           *A = band + neighbour * t.rowsize + t.tile(tile0 + q - 1);
         const PetscScalar *x = ring[neighbour % slots] + m * T;
         /* the half of the corner that couples */
         const int r0 = q == Q && !back ? c : 0, r1 = q == Q && back ? c + 1 : T;
@@ -318,7 +318,7 @@ __global__ void __launch_bounds__(256) SpikeSweepTranspose_Kernel(const __grid_c
       __syncwarp();
       v = SpikeFma((PetscScalar)d, v, 0.0);
       if (Q && active) {
-        const F  *A  = band + j * t.stepsize + t.tile(tile0 + Q - 1);
+        const F  *A  = band + j * t.rowsize + t.tile(tile0 + Q - 1);
         const int r0 = back ? c + 1 : 0, r1 = back ? T : c;
 
 #pragma unroll 8
@@ -364,10 +364,10 @@ static int SpikeSweepThreads_Private(const SpikeTiles *t, bool resident)
 
 /*
   A kernel of plain sweeps with tiles t, of vectors in shared memory or not, and bytes of the rings of a block with so
-  many stages
+  many slots
 */
 template <typename F>
-static void *SpikeSweepKernel_Private(const SpikeTiles *t, bool resident, int stages, size_t *shared)
+static void *SpikeSweepKernel_Private(const SpikeTiles *t, bool resident, int depth, size_t *shared)
 {
   const int Q = PetscMax(t->QL, t->QU), warps = PetscMax(1, PetscMin(Q, 8)), tile = t->G * t->T * t->T * (int)sizeof(F),
             diagonal = t->G * t->T * (int)sizeof(F);
@@ -377,19 +377,19 @@ static void *SpikeSweepKernel_Private(const SpikeTiles *t, bool resident, int st
     SpikeDispatchTile(t, {
       if (resident) kernel = (void *)SpikeSweepResident_Kernel<F, L, FULL>;
       else kernel = (void *)SpikeSweepWarp_Kernel<F, L, FULL>;
-      *shared = SpikeRing<FULL>::Bytes(warps, stages, tile + (resident ? diagonal : 0));
+      *shared = SpikeRing<FULL>::RingBytes(warps, depth, tile + (resident ? diagonal : 0));
     });
   } else {
     SpikeDispatchWide(t, {
       if (resident) kernel = (void *)SpikeSweepResidentThreadBlock_Kernel<F, L, FULL>;
       else kernel = (void *)SpikeSweepThreadBlock_Kernel<F, L, FULL>;
-      *shared = SpikeRing<FULL>::Bytes(warps, stages, tile + (resident ? diagonal : 0));
+      *shared = SpikeRing<FULL>::RingBytes(warps, depth, tile + (resident ? diagonal : 0));
     });
   }
   return kernel;
 }
 
-/* Whether the plain sweep has room for a stage of its rings */
+/* Whether the plain sweep has room for a slot of its rings */
 PetscErrorCode SpikeSweepHolds_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, PetscBool *holds)
 {
   cudaFuncAttributes attributes;
@@ -431,7 +431,7 @@ PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *s)
 
 /*
   Blocks that a multiprocessor is to run at once share its memory: first go the vectors, where they fit beside two
-  stages of the ring, and what remains goes to the rings as far as that is of use.
+  slots of the ring, and what remains goes to the rings as far as that is of use.
 */
 template <typename F>
 static PetscErrorCode SpikeSweepPlain_Private(const SpikeCUDA *h, SpikeSweepArgs *a, dim3 grid, cudaStream_t stream)
@@ -443,7 +443,7 @@ static PetscErrorCode SpikeSweepPlain_Private(const SpikeCUDA *h, SpikeSweepArgs
   bool              resident = PetscMax(t->QL, t->QU) <= 8;
 
   PetscFunctionBegin;
-  a->rows = a->correct ? h->correctrows : t->steps;
+  a->rows = a->correct ? h->correctrows : t->tilerows;
   for (;; resident = false) {
     vectors = resident ? SpikeResidentBytes(t, a->rows) : 0;
     room    = ((size_t)h->gpu->shared + 1024) / PetscMin(blocks, h->sweepblocks[resident]);
@@ -451,12 +451,12 @@ static PetscErrorCode SpikeSweepPlain_Private(const SpikeCUDA *h, SpikeSweepArgs
     (void)SpikeSweepKernel_Private<F>(t, resident, 2, &shared);
     if (!resident || shared <= room) break;
   }
-  for (a->stages = SPIKE_RING_STAGES;; a->stages--) {
-    kernel = SpikeSweepKernel_Private<F>(t, resident, a->stages, &shared);
-    if (a->stages == 1 || shared <= room) break;
+  for (a->depth = SPIKE_RING_DEPTH;; a->depth--) {
+    kernel = SpikeSweepKernel_Private<F>(t, resident, a->depth, &shared);
+    if (a->depth == 1 || shared <= room) break;
   }
   PetscCallCUDA(
-    SpikeLaunchBehind(kernel, grid, dim3(SpikeSweepThreads_Private(t, resident)), shared + vectors, stream, &args));
+    SpikeLaunchEarly(kernel, grid, dim3(SpikeSweepThreads_Private(t, resident)), shared + vectors, stream, &args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

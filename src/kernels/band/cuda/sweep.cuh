@@ -30,7 +30,7 @@ typedef struct {
   int                ht, hb; /* of a correction: rows of r at the two ends, 0 in a sweep */
   int                correct;
   int                rows;        /* tile rows that shared memory has places for */
-  int                stages;      /* tiles of a warp that are on their way or in use */
+  int                depth;       /* tiles of a warp that are on their way or in use */
   const PetscScalar *Vb, *Wt, *R; /* of a sweep: to be asked for before its end, or NULL */
 } SpikeSweepArgs;
 

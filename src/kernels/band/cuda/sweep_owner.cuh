@@ -100,7 +100,7 @@ __device__ static inline PetscScalar SpikeTriangleTimes(const PetscScalar *A, in
   r of a correction, by all threads of a block: C x_b and B x_t, transposed x_t and x_b, left at place(member, row)
   where that is not NULL; those from the two ends of a partition may share rows, where they are added.
 */
-template <bool TRANS, typename P>
+template <bool TRANSPOSED, typename P>
 __device__ static void SpikeCorrectionRHS(const SpikeSweepArgs &a, const SpikeRange &range, PetscInt p, int column,
                                           P place)
 {
@@ -118,7 +118,7 @@ __device__ static void SpikeCorrectionRHS(const SpikeSweepArgs &a, const SpikeRa
         const PetscInt     row = end ? t.start[q] - t.start[r] - h + i : i;
         PetscScalar       *y   = place(m, row), v;
 
-        if (TRANS) v = end ? below[i] : above[i];
+        if (TRANSPOSED) v = end ? below[i] : above[i];
         else
           v = SpikeTriangleTimes((end ? a.B : a.C) + q * (PetscCount)h * h + i, h, end ? 0 : i, end ? i + 1 : h,
                                  end ? above : below); /* B is lower triangular, C upper triangular */

@@ -5,19 +5,20 @@
 #include "kernels/common/cuda/warp.cuh"
 
 /*
-  A T x T tile as NB x NB blocks of B rows and columns, B NB >= T. Lane (m, j, i) of a warp with the tiles of G
-  partitions holds, of each block of member m, row i and the columns CB j <= . < CB (j + 1), CB = B / J: blocks below
-  the diagonal, and above it, are whole in the halves of a tile that a corner shares with a triangle, and only the
-  blocks on it need a mask, the same one for all of them. After a product it owns row B j + i of the vectors. J = 1: a
-  row a lane, with T lanes a member; else B J lanes a member.
+  A T x T tile as SIDEBLOCKS x SIDEBLOCKS blocks of B rows and columns, B SIDEBLOCKS >= T. Lane (m, j, i) of a warp with
+  the tiles of G partitions holds, of each block of member m, row i and the columns CB j <= . < CB (j + 1), CB = B / J:
+  blocks below the diagonal, and above it, are whole in the halves of a tile that a corner shares with a triangle, and
+  only the blocks on it need a mask, the same one for all of them. After a product it owns row B j + i of the vectors. J
+  = 1: a row a lane, with T lanes a member; else B J lanes a member.
 
   Rows after T are made from what lies there, and used by nobody. Columns after T repeat the last one, and meet the
   zeros that a vector has there.
 */
-template <int B_, int NB_, int J_>
+template <int B_, int SIDEBLOCKS_, int J_>
 struct SpikeSweepTile {
-  static constexpr int B = B_, NB = NB_, J = J_, CB = B / J, STRIDE = B * NB + 2 /* of the members in a vector */,
-                       COUNT = NB * NB * CB;
+  static constexpr int B = B_, SIDEBLOCKS = SIDEBLOCKS_, J = J_, CB = B / J,
+                       STRIDE = B * SIDEBLOCKS + 2 /* of the members in a vector */,
+                       COUNT  = SIDEBLOCKS * SIDEBLOCKS * CB;
   int  m, i, j, row, at, piece, first, next;
   int  last[CB]; /* where the columns of the last block are in a tile */
   bool active;
@@ -37,7 +38,7 @@ struct SpikeSweepTile {
     at     = m * STRIDE + row;
     piece  = m * STRIDE + CB * j;
     first  = CB * j * next + m * t.T + i;
-    SpikeUnroll(k, CB) last[k] = PetscMin(B * (NB - 1) + CB * j + k, t.T - 1) * next + m * t.T + i;
+    SpikeUnroll(k, CB) last[k] = PetscMin(B * (SIDEBLOCKS - 1) + CB * j + k, t.T - 1) * next + m * t.T + i;
 #if defined(__CUDA_ARCH__)
     /* or they would be made again from the thread's number at each use */
     asm volatile("" : "+r"(i), "+r"(j), "+r"(at), "+r"(piece), "+r"(first));
@@ -50,71 +51,73 @@ struct SpikeSweepTile {
   template <bool FULL, typename F>
   __device__ void take(const F *tile, PetscScalar a[]) const
   {
-    SpikeUnroll2(bj, NB, k, CB) {
-      const F *c = tile + (FULL ? first + (B * bj + k) * 32 : bj == NB - 1 ? last[k] : first + (B * bj + k) * next);
+    SpikeUnroll2(bj, SIDEBLOCKS, k, CB) {
+      const F *c = tile + (FULL                   ? first + (B * bj + k) * 32
+                           : bj == SIDEBLOCKS - 1 ? last[k]
+                                                  : first + (B * bj + k) * next);
 
-      SpikeUnroll(bi, NB) a[(bj * CB + k) * NB + bi] = (PetscScalar)c[B * bi];
+      SpikeUnroll(bi, SIDEBLOCKS) a[(bj * CB + k) * SIDEBLOCKS + bi] = (PetscScalar)c[B * bi];
     }
   }
   /*
     The same and the product for a whole tile of one partition, where the block rows of lane j are in the order n ^ j:
     the lanes of a load are in different banks, and the sums that a lane is sent are those of its own row.
   */
-  static constexpr bool SPREAD = NB == 4 && J == 4;
+  static constexpr bool SPREAD = SIDEBLOCKS == 4 && J == 4;
   template <bool FULL, typename F>
   __device__ void takewhole(const F *tile, PetscScalar a[]) const
   {
     if constexpr (SPREAD) {
-      SpikeUnroll(n, NB) {
+      SpikeUnroll(n, SIDEBLOCKS) {
         const int rows = B * (n ^ j);
 
-        SpikeUnroll2(bj, NB, k, CB)
-          a[(bj * CB + k) * NB + n] = (PetscScalar)tile[(FULL           ? first + (B * bj + k) * 32
-                                                         : bj == NB - 1 ? last[k]
-                                                                        : first + (B * bj + k) * next) +
-                                                        rows];
+        SpikeUnroll2(bj, SIDEBLOCKS, k, CB)
+          a[(bj * CB + k) * SIDEBLOCKS + n] = (PetscScalar)tile[(FULL                   ? first + (B * bj + k) * 32
+                                                                 : bj == SIDEBLOCKS - 1 ? last[k]
+                                                                                        : first + (B * bj + k) * next) +
+                                                                rows];
       }
     } else take<FULL>(tile, a);
   }
   __device__ PetscScalar timeswhole(const PetscScalar a[], const PetscScalar *x) const
   {
     if constexpr (SPREAD) {
-      PetscScalar s[NB];
+      PetscScalar s[SIDEBLOCKS];
 
-      SpikeUnroll(n, NB) s[n] = 0.0;
-      SpikeUnroll(c, NB * CB) {
+      SpikeUnroll(n, SIDEBLOCKS) s[n] = 0.0;
+      SpikeUnroll(c, SIDEBLOCKS * CB) {
         const PetscScalar xc = x[piece + B * (c / CB) + c % CB];
 
-        SpikeUnroll(n, NB) s[n] = SpikeFma(a[c * NB + n], xc, s[n]);
+        SpikeUnroll(n, SIDEBLOCKS) s[n] = SpikeFma(a[c * SIDEBLOCKS + n], xc, s[n]);
       }
-      SpikeUnrollFrom(n, 1, NB) s[n] = SpikeShfl(s[n], (int)(threadIdx.x & 31) ^ (n * B));
+      SpikeUnrollFrom(n, 1, SIDEBLOCKS) s[n] = SpikeShfl(s[n], (int)(threadIdx.x & 31) ^ (n * B));
       return (s[0] + s[1]) + (s[2] + s[3]);
     } else return times<0, false>(a, x);
   }
   /*
     A x for the lane's row: A is the tile (HALF 0), or its part below the diagonal (-1) or above it (1), with the
-    diagonal itself where DIAGONAL; x at the first member's first row
+    diagonal itself where WITHDIAGONAL; x at the first member's first row
   */
-  template <int HALF, bool DIAGONAL>
+  template <int HALF, bool WITHDIAGONAL>
   __device__ PetscScalar times(const PetscScalar a[], const PetscScalar *x) const
   {
-    constexpr int WAYS = NB == 1 ? 2 : 1; /* sums side by side */
-    PetscScalar   s[NB][WAYS];
+    constexpr int WAYS = SIDEBLOCKS == 1 ? 2 : 1; /* sums side by side */
+    PetscScalar   s[SIDEBLOCKS][WAYS];
 
-    SpikeUnroll2(bi, NB, w, WAYS) s[bi][w] = 0.0;
-    SpikeUnroll(bj, NB) {
+    SpikeUnroll2(bi, SIDEBLOCKS, w, WAYS) s[bi][w] = 0.0;
+    SpikeUnroll(bj, SIDEBLOCKS) {
       PetscScalar xk[CB];
 
       SpikeUnroll(k, CB) xk[k] = x[piece + B * bj + k];
-      SpikeUnroll(bi, NB) {
+      SpikeUnroll(bi, SIDEBLOCKS) {
         if (HALF == 0 || HALF * bi < HALF * bj) {
-          SpikeUnroll(k, CB) s[bi][k % WAYS] = SpikeFma(a[(bj * CB + k) * NB + bi], xk[k], s[bi][k % WAYS]);
+          SpikeUnroll(k, CB) s[bi][k % WAYS] = SpikeFma(a[(bj * CB + k) * SIDEBLOCKS + bi], xk[k], s[bi][k % WAYS]);
         } else if (bi == bj) {
           SpikeUnroll(k, CB) {
             const int c = CB * j + k;
 
-            s[bi][k % WAYS] = SpikeFma((DIAGONAL ? HALF * i <= HALF * c : HALF * i < HALF * c)
-                                         ? a[(bj * CB + k) * NB + bi]
+            s[bi][k % WAYS] = SpikeFma((WITHDIAGONAL ? HALF * i <= HALF * c : HALF * i < HALF * c)
+                                         ? a[(bj * CB + k) * SIDEBLOCKS + bi]
                                          : (PetscScalar)0.0,
                                        xk[k], s[bi][k % WAYS]);
           }
@@ -127,11 +130,11 @@ struct SpikeSweepTile {
 private:
   /* Sums over the lanes of a row: half of the rows that are left go to a partner, half stay, until one is left */
   template <int WAYS>
-  __device__ PetscScalar collect(const PetscScalar s[NB][WAYS]) const
+  __device__ PetscScalar collect(const PetscScalar s[SIDEBLOCKS][WAYS]) const
   {
     PetscScalar w[J];
 
-    SpikeUnroll(k, J) w[k] = k >= NB ? (PetscScalar)0.0 : WAYS == 2 ? s[k][0] + s[k][WAYS - 1] : s[k][0];
+    SpikeUnroll(k, J) w[k] = k >= SIDEBLOCKS ? (PetscScalar)0.0 : WAYS == 2 ? s[k][0] + s[k][WAYS - 1] : s[k][0];
 #pragma unroll
     for (int n = J / 2; n; n /= 2) {
       const bool up = j & n;
@@ -167,17 +170,17 @@ private:
       SpikeDispatchFull(t, 8, 4, 4, __VA_ARGS__) \
     } \
   } while (0)
-#define SpikeDispatchFull(t, B, NB, J, ...) \
-  if ((t)->T == B * NB && (t)->G * B * NB == 32) { \
-    typedef SpikeSweepTile<B, NB, J> L; \
-    constexpr bool                   FULL = true; \
+#define SpikeDispatchFull(t, B, SIDEBLOCKS, J, ...) \
+  if ((t)->T == B * SIDEBLOCKS && (t)->G * B * SIDEBLOCKS == 32) { \
+    typedef SpikeSweepTile<B, SIDEBLOCKS, J> L; \
+    constexpr bool                           FULL = true; \
     (void)FULL; \
     __VA_ARGS__; \
   } else { \
-    SpikeDispatchPart(B, NB, J, __VA_ARGS__) \
+    SpikeDispatchPart(B, SIDEBLOCKS, J, __VA_ARGS__) \
   }
-#define SpikeDispatchPart(B, NB, J, ...) \
-  typedef SpikeSweepTile<B, NB, J> L; \
-  constexpr bool                   FULL = false; \
+#define SpikeDispatchPart(B, SIDEBLOCKS, J, ...) \
+  typedef SpikeSweepTile<B, SIDEBLOCKS, J> L; \
+  constexpr bool                           FULL = false; \
   (void)FULL; \
   __VA_ARGS__;

@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   const int        down = size * (int)sizeof(F), up = (t.QU * size + at.next) * (int)sizeof(F);
   const PetscInt64 upper = t.tile(t.QL);
   PetscScalar     *x     = (PetscScalar *)shared + pitch - b0 * pitch; /* tile row 0 */
-  SpikeRing<FULL>  ring(shared + SpikeResidentBytes(a.rows + 2, pitch), 0, 1, a.stages,
+  SpikeRing<FULL>  ring(shared + SpikeResidentBytes(a.rows + 2, pitch), 0, 1, a.depth,
                         size * (int)sizeof(F) + at.next * (int)sizeof(F));
   PetscScalar      tile[2][L::COUNT], d[2]; /* of this step and the next */
   int              fs = t.QL ? 0 : nf;      /* step of the next piece to be asked for */
@@ -99,8 +99,8 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
     return;
   }
   auto fetch = [&]() {
-    if (fs < nf) ring.put(band + (f0 + fs) * t.stepsize, down);
-    else if (fs < nf + nb) ring.put(band + (f1 - 1 - (fs - nf)) * t.stepsize + upper, up);
+    if (fs < nf) ring.put(band + (f0 + fs) * t.rowsize, down);
+    else if (fs < nf + nb) ring.put(band + (f1 - 1 - (fs - nf)) * t.rowsize + upper, up);
     fs++;
   };
   auto take = [&](bool back, int u) {
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   for (int k = lane; k < L::STRIDE * (L::J > 1 ? 2 : 32); k += 32) st[k] = 0.0;
   for (int k = lane; k < (nb + 2) * pitch; k += 32) (x + (b0 - 1) * pitch)[k] = 0.0;
   __syncwarp();
-  for (int k = 0; k < a.stages; k++) fetch();
+  for (int k = 0; k < a.depth; k++) fetch();
   SpikeAwait();
   SpikeResidentLoad(a, range, own, at, group * t.G, column, 0, 1, x, pitch);
   if (t.QL) take(false, 0);
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
   const F         *band    = (const F *)a.band + t.group(p);
   const bool       ischief = warp == warps;
   PetscScalar     *x       = (PetscScalar *)shared - b0 * pitch; /* tile row 0 */
-  SpikeRing<FULL>  ring(shared + SpikeResidentBytes(a.rows, pitch), ischief ? last[0] : warp, warps, a.stages,
+  SpikeRing<FULL>  ring(shared + SpikeResidentBytes(a.rows, pitch), ischief ? last[0] : warp, warps, a.depth,
                         (size + t.T) * (int)sizeof(F), !ischief);
   PetscScalar      tile[L::COUNT], v;
   int              fs = 0; /* step of the next piece to be asked for */
@@ -198,8 +198,8 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
     SpikeAwait();
     return;
   }
-  auto down  = [&](int s, int w) { return band + (f0 + s) * t.stepsize + t.tile(w); };
-  auto up    = [&](int s, int w) { return band + (f1 - 1 - s) * t.stepsize + t.tile(t.QL + w); };
+  auto down  = [&](int s, int w) { return band + (f0 + s) * t.rowsize + t.tile(w); };
+  auto up    = [&](int s, int w) { return band + (f1 - 1 - s) * t.rowsize + t.tile(t.QL + w); };
   auto fetch = [&]() {
     if (fs < nf && warp > last[0]) fs = nf;
     if (fs < nf) ring.put(down(fs, warp), size * (int)sizeof(F));
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
   for (int k = threadIdx.x; k < nb * pitch; k += blockDim.x) (x + b0 * pitch)[k] = 0.0;
   __syncthreads();
   if (!ischief)
-    for (int k = 0; k < a.stages; k++) fetch();
+    for (int k = 0; k < a.depth; k++) fetch();
   SpikeAwait();
   SpikeResidentLoad(a, range, own, at, p, column, warp, all, x, pitch);
   if (nf && warp <= last[0]) take((const F *)ring.get(), warp == last[0]);
@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
     __syncthreads();
   }
   if (ischief)
-    ring = SpikeRing<FULL>(shared + SpikeResidentBytes(a.rows, pitch), last[1], warps, a.stages,
+    ring = SpikeRing<FULL>(shared + SpikeResidentBytes(a.rows, pitch), last[1], warps, a.depth,
                            (size + t.T) * (int)sizeof(F), false),
     ring.skip(last[1] <= last[0] ? nf : 0);
   else if (warp <= last[1]) takeup();

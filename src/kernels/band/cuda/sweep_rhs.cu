@@ -15,12 +15,12 @@
   it had them. So what one product makes is an operand of the next one as it is, and all of a tile comes from memory in
   whole lines, for T even by pairs.
 */
-template <typename F, int NB>
+template <typename F, int N16>
 struct SpikePieces {
-  F v[NB][NB][4][2]; /* [row piece][column piece][s][h] */
+  F v[N16][N16][4][2]; /* [row piece][column piece][s][h] */
 
   /*
-    A tile of one partition, columns `pitch` apart; zeros from T on. FULL: T is 16 NB. Without branches: what lies
+    A tile of one partition, columns `pitch` apart; zeros from T on. FULL: T is 16 N16. Without branches: what lies
     outside is read at the last place inside
   */
   template <bool FULL>
@@ -29,11 +29,11 @@ struct SpikePieces {
     const int  g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
     const bool pairs = FULL || T % 2 == 0;
 
-    SpikeUnroll2(n, NB, s, 4) {
+    SpikeUnroll2(n, N16, s, 4) {
       const int c = 16 * n + 4 * q + s;
       const F  *a = tile + (FULL || c < T ? c : T - 1) * pitch;
 
-      SpikeUnroll(m, NB) {
+      SpikeUnroll(m, N16) {
         const int r = 16 * m + 2 * g;
 
         if (pairs) SpikeLoadPair(a + (FULL || r < T ? r : T - 2), v[m][n][s]);
@@ -60,20 +60,20 @@ struct SpikePieces {
 
   /*
     y += A x for the elements of A with r < c (SIDE 1), r > c (SIDE -1) or all (SIDE 0), with those on the diagonal if
-    DIAGONAL
+    WITHDIAGONAL
   */
-  template <int SIDE, bool DIAGONAL>
-  __device__ __forceinline__ void times(double (&y)[NB][2][2], const double (&x)[NB][2][2]) const
+  template <int SIDE, bool WITHDIAGONAL>
+  __device__ __forceinline__ void times(double (&y)[N16][2][2], const double (&x)[N16][2][2]) const
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
 
-    SpikeUnroll3(n, NB, s, 4, m, NB)
+    SpikeUnroll3(n, N16, s, 4, m, N16)
       SpikeUnroll(h, 2) {
         const int r = 2 * g + h, c = 4 * q + s;
         double    a = (double)v[m][n][s][h];
 
         if (SIDE * (n - m) < 0) continue;
-        if (SIDE && n == m && !(DIAGONAL && r == c) && (SIDE > 0 ? r >= c : r <= c)) a = 0.0;
+        if (SIDE && n == m && !(WITHDIAGONAL && r == c) && (SIDE > 0 ? r >= c : r <= c)) a = 0.0;
         SpikeMMAReal(y[m][h], x[n][s & 1][s >> 1], a);
       }
   }
@@ -89,9 +89,9 @@ struct SpikePieces {
   Moves (QL + QU) T + 1 factors a row once for all columns of a block, and 4 scalars a row and column, a correction 5.
   The order of all sums is fixed and the same for any number of columns.
 */
-template <typename F, int NB, bool FULL>
+template <typename F, int N16, bool FULL>
 struct SpikeRhsSweep {
-  static constexpr int PITCH = 16 * NB + 2; /* lanes read pairs of neighbouring columns from different banks */
+  static constexpr int RINGPITCH = 16 * N16 + 2; /* lanes read pairs of neighbouring columns from different banks */
 
   const SpikeSweepArgs &a;
   const SpikeTiles     &t;
@@ -131,8 +131,8 @@ struct SpikeRhsSweep {
     above(tips && t.active[p]),
     below(tips && t.active[p + 1]),
     band((const F *)a.band + t.group(p) + member),
-    ring(shared + (threadIdx.x >> 5) * (slots * SPIKE_RHS * PITCH + 32)),
-    diagonal(ring + slots * SPIKE_RHS * PITCH),
+    ring(shared + (threadIdx.x >> 5) * (slots * SPIKE_RHS * RINGPITCH + 32)),
+    diagonal(ring + slots * SPIKE_RHS * RINGPITCH),
     b(a.b + first * a.ldb + start),
     y(a.y + first * a.ldy + start),
     x(a.x + first * a.ldx + start),
@@ -141,10 +141,10 @@ struct SpikeRhsSweep {
   }
   __device__ __forceinline__ const F *tilerow(int s) const
   {
-    return band + (s < nf ? f0 + s : f1 - 1 - (s - nf)) * t.stepsize;
+    return band + (s < nf ? f0 + s : f1 - 1 - (s - nf)) * t.rowsize;
   }
   /* the next tile, at step fs and place fq */
-  __device__ __forceinline__ void fetch(SpikePieces<F, NB> &tile, int &fs, int &fq) const
+  __device__ __forceinline__ void fetch(SpikePieces<F, N16> &tile, int &fs, int &fq) const
   {
     if (fs >= nf + (t.QU ? nb : 0)) return;
     tile.template load<FULL>(tilerow(fs) + t.tile((fs < nf ? 0 : t.QL) + fq), t.T, pitch);
@@ -184,13 +184,13 @@ struct SpikeRhsSweep {
     } else {
       SpikeUnroll(k, SPIKE_RHS) vec[k] = 0.0;
     }
-    if (back && lane < t.T && s < nb) dg = (PetscScalar)(band + (f1 - 1 - s) * t.stepsize + t.tile(t.QL + t.QU))[lane];
+    if (back && lane < t.T && s < nb) dg = (PetscScalar)(band + (f1 - 1 - s) * t.rowsize + t.tile(t.QL + t.QU))[lane];
   }
   /* 4 rows of each piece of a tile row of column g, sign 1 or -1 */
-  __device__ __forceinline__ void get(const double *row, double sign, double (&v)[NB][2][2]) const
+  __device__ __forceinline__ void get(const double *row, double sign, double (&v)[N16][2][2]) const
   {
-    SpikeUnroll2(m, NB, e, 2) {
-      const double2 w = *(const double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e);
+    SpikeUnroll2(m, N16, e, 2) {
+      const double2 w = *(const double2 *)(row + g * RINGPITCH + 16 * m + q4 + 2 * e);
 
       v[m][0][e] = sign * w.x;
       v[m][1][e] = sign * w.y;
@@ -229,23 +229,23 @@ struct SpikeRhsSweep {
     }
   }
   /* the lines of step s of a way, to the L2 cache */
-  template <bool BACK>
+  template <bool FROMEND>
   __device__ __forceinline__ void prefetch(int s) const
   {
-    const F *ahead = tilerow((BACK ? nf : 0) + s) - member;
+    const F *ahead = tilerow((FROMEND ? nf : 0) + s) - member;
 
-    for (PetscInt64 k = t.tile(BACK ? t.QL : 0) + lane * (PetscInt64)(128 / sizeof(F));
-         k < t.tile(BACK ? t.QL + t.QU : t.QL); k += 32 * (128 / sizeof(F)))
+    for (PetscInt64 k = t.tile(FROMEND ? t.QL : 0) + lane * (PetscInt64)(128 / sizeof(F));
+         k < t.tile(FROMEND ? t.QL + t.QU : t.QL); k += 32 * (128 / sizeof(F)))
       SpikePrefetch(ahead + k);
   }
   /* row i of y, or of x and the tips, from the row in shared memory */
-  template <bool BACK>
+  template <bool FROMEND>
   __device__ __forceinline__ void result(const double *row, PetscInt i) const
   {
     PetscScalar z[SPIKE_RHS];
 
-    SpikeUnroll(k, SPIKE_RHS) z[k] = (PetscScalar)row[k * PITCH + lane];
-    if (!BACK) write(y, a.ldy, i, z);
+    SpikeUnroll(k, SPIKE_RHS) z[k] = (PetscScalar)row[k * RINGPITCH + lane];
+    if (!FROMEND) write(y, a.ldy, i, z);
     else {
       if (above && i < t.ku) write(tip, a.ldt, i, z);
       if (below && i >= n - t.kl) write(tip, a.ldt, t.ku + i - (n - t.kl), z);
@@ -259,65 +259,65 @@ struct SpikeRhsSweep {
     }
   }
   /* all steps forward, or back */
-  template <bool BACK>
-  __device__ __forceinline__ void pass(SpikePieces<F, NB> &tile, int &fs, int &fq) const
+  template <bool FROMEND>
+  __device__ __forceinline__ void pass(SpikePieces<F, N16> &tile, int &fs, int &fq) const
   {
-    constexpr int SIDE = BACK ? -1 : 1; /* of the corner that couples; the other half is the diagonal tile's */
-    const int     Q = BACK ? t.QU : t.QL, steps = BACK ? nb : nf;
-    PetscScalar   vec[SPIKE_RHS], dg            = 0.0;
+    constexpr int SIDE = FROMEND ? -1 : 1; /* of the corner that couples; the other half is the diagonal tile's */
+    const int     Q = FROMEND ? t.QU : t.QL, steps = FROMEND ? nb : nf;
+    PetscScalar   vec[SPIKE_RHS], dg               = 0.0;
     int           slot = 0;
 
-    for (int k = lane; k < slots * SPIKE_RHS * PITCH; k += 32) ring[k] = 0.0;
+    for (int k = lane; k < slots * SPIKE_RHS * RINGPITCH; k += 32) ring[k] = 0.0;
     __syncwarp();
-    vectors(BACK, 0, vec, dg);
+    vectors(FROMEND, 0, vec, dg);
   #pragma unroll 1
     for (int s = 0; s < steps; s++) {
-      const PetscInt i   = (PetscInt)(BACK ? f1 - 1 - s : f0 + s) * t.T + lane;
-      double        *row = ring + slot * SPIKE_RHS * PITCH, v[NB][2][2], w[NB][2][2];
+      const PetscInt i   = (PetscInt)(FROMEND ? f1 - 1 - s : f0 + s) * t.T + lane;
+      double        *row = ring + slot * SPIKE_RHS * RINGPITCH, v[N16][2][2], w[N16][2][2];
 
-      if (lane < 16 * NB) {
-        SpikeUnroll(k, SPIKE_RHS) row[k * PITCH + lane] = (double)vec[k];
+      if (lane < 16 * N16) {
+        SpikeUnroll(k, SPIKE_RHS) row[k * RINGPITCH + lane] = (double)vec[k];
       }
-      if (BACK) diagonal[lane] = (double)dg;
-      if (Q && s + SPIKE_RHS_AHEAD < steps) prefetch<BACK>(s + SPIKE_RHS_AHEAD);
-      if (BACK && s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, p, p + 1);
-      vectors(BACK, s + 1, vec, dg);
+      if (FROMEND) diagonal[lane] = (double)dg;
+      if (Q && s + SPIKE_RHS_AHEAD < steps) prefetch<FROMEND>(s + SPIKE_RHS_AHEAD);
+      if (FROMEND && s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, p, p + 1);
+      vectors(FROMEND, s + 1, vec, dg);
       __syncwarp();
       get(row, 1.0, v);
   #pragma unroll 1
       for (int q = 1; q <= Q; q++) {
         if (q <= s) {
-          get(ring + (slot >= q ? slot - q : slot - q + slots) * SPIKE_RHS * PITCH, -1.0, w);
+          get(ring + (slot >= q ? slot - q : slot - q + slots) * SPIKE_RHS * RINGPITCH, -1.0, w);
           if (q < Q) tile.template times<0, true>(v, w);
           else tile.template times<SIDE, true>(v, w);
         }
         if (q < Q) fetch(tile, fs, fq);
       }
-      SpikeUnroll3(m, NB, h, 2, e, 2) {
+      SpikeUnroll3(m, N16, h, 2, e, 2) {
         w[m][h][e] = v[m][h][e];
-        if (BACK) v[m][h][e] *= diagonal[16 * m + q4 + 2 * e + h];
+        if (FROMEND) v[m][h][e] *= diagonal[16 * m + q4 + 2 * e + h];
       }
       if (Q) {
         tile.template times<-SIDE, false>(v, w);
         fetch(tile, fs, fq);
       }
-      SpikeUnroll2(m, NB, e, 2)
-        *(double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e) = make_double2(v[m][0][e], v[m][1][e]);
+      SpikeUnroll2(m, N16, e, 2)
+        *(double2 *)(row + g * RINGPITCH + 16 * m + q4 + 2 * e) = make_double2(v[m][0][e], v[m][1][e]);
       __syncwarp();
-      if (lane < t.T && i < n) result<BACK>(row, i);
+      if (lane < t.T && i < n) result<FROMEND>(row, i);
       slot = slot + 1 < slots ? slot + 1 : 0;
     }
     __syncwarp();
   }
 };
 
-template <typename F, int NB, bool FULL>
+template <typename F, int N16, bool FULL>
 __global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
   SpikeSweepColumns_Kernel(const __grid_constant__ SpikeSweepArgs a, int nrhs)
 {
   extern __shared__ __align__(16) double columns[];
-  const SpikeRhsSweep<F, NB, FULL>       sweep(a, nrhs, columns);
-  SpikePieces<F, NB>                     tile;
+  const SpikeRhsSweep<F, N16, FULL>      sweep(a, nrhs, columns);
+  SpikePieces<F, N16>                    tile;
   int                                    fs = a.t.QL ? 0 : sweep.nf, fq = 0;
 
   if (!sweep.nb || sweep.nc <= 0) {
@@ -344,7 +344,7 @@ static PetscErrorCode SpikeSweepColumns_Private(const SpikeSweepArgs *a, int nrh
                                      : SpikeSweepColumns_Kernel<F, 2, false>;
 
   PetscFunctionBegin;
-  PetscCallCUDA(SpikeLaunchBehind(kernel, grid, dim3(32 * warps), warps * bytes, stream, *a, nrhs));
+  PetscCallCUDA(SpikeLaunchEarly(kernel, grid, dim3(32 * warps), warps * bytes, stream, *a, nrhs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -4,8 +4,8 @@
 
 #include "kernels/common/cuda/async.cuh"
 
-#define SPIKE_RING_STAGES 6   /* at most */
-#define SPIKE_RING_BEHIND 128 /* bytes after the last slot that may be read, for nothing */
+#define SPIKE_RING_DEPTH 6   /* at most */
+#define SPIKE_RING_AFTER 128 /* bytes after the last slot that may be read, for nothing */
 
 /*
   A warp's ring of slots in shared memory. A piece is asked for by put(), in the order in which get() finds it; between
@@ -18,31 +18,31 @@ template <bool ALIGNED>
 struct SpikeRing {
   unsigned char      *slots;
   unsigned long long *full; /* mbarriers */
-  int                 stages, pitch, in, out;
+  int                 depth, pitch, in, out;
   unsigned            phase, lead; /* of the slots at `out`; 4 bits a slot: bytes before the piece */
 
   /* Bytes of a slot for pieces of so many, and of the rings of all warps of a block */
-  __host__ __device__ static int    Pitch(int bytes) { return (bytes + (ALIGNED ? 0 : 15) + 15) / 16 * 16; }
-  __host__ __device__ static size_t Bytes(int warps, int stages, int bytes)
+  __host__ __device__ static int    SlotPitch(int bytes) { return (bytes + (ALIGNED ? 0 : 15) + 15) / 16 * 16; }
+  __host__ __device__ static size_t RingBytes(int warps, int depth, int bytes)
   {
-    return (size_t)warps * stages * (Pitch(bytes) + 8) + 16 + SPIKE_RING_BEHIND;
+    return (size_t)warps * depth * (SlotPitch(bytes) + 8) + 16 + SPIKE_RING_AFTER;
   }
 
   /*
     The ring of a warp, made by all of its threads, with a barrier after it before the first put(); not made: what
     another warp has, of which this one gets the pieces too
   */
-  __device__ SpikeRing(unsigned char *shared, int warp, int warps, int stages_, int bytes, bool make = true) :
-    stages(stages_), pitch(Pitch(bytes)), in(0), out(0), phase(0), lead(0)
+  __device__ SpikeRing(unsigned char *shared, int warp, int warps, int depth_, int bytes, bool make = true) :
+    depth(depth_), pitch(SlotPitch(bytes)), in(0), out(0), phase(0), lead(0)
   {
-    full  = (unsigned long long *)shared + warp * stages;
-    slots = shared + (warps * stages + 1) / 2 * 16 + (size_t)warp * stages * pitch;
+    full  = (unsigned long long *)shared + warp * depth;
+    slots = shared + (warps * depth + 1) / 2 * 16 + (size_t)warp * depth * pitch;
     if (make && !(threadIdx.x & 31)) {
 #if __CUDA_ARCH__ >= 900
-      for (int k = 0; k < stages; k++) SpikeMbarrierInit(full + k, 1);
+      for (int k = 0; k < depth; k++) SpikeMbarrierInit(full + k, 1);
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #else
-      for (int k = 0; k < stages; k++) SpikeMbarrierInit(full + k, 32);
+      for (int k = 0; k < depth; k++) SpikeMbarrierInit(full + k, 32);
 #endif
     }
   }
@@ -68,13 +68,13 @@ struct SpikeRing {
   #endif
 #endif
     if (!ALIGNED) lead = (lead & ~(15u << 4 * in)) | (unsigned)before << 4 * in;
-    if (++in == stages) in = 0;
+    if (++in == depth) in = 0;
   }
   /* As if so many pieces had been got */
   __device__ void skip(int pieces)
   {
-    out   = pieces % stages;
-    phase = pieces / stages & 1;
+    out   = pieces % depth;
+    phase = pieces / depth & 1;
   }
   /* The next piece, when it is there; from: what put() was given by the other warp, if it was another one */
   __device__ const void *get(const void *from = NULL)
@@ -89,7 +89,7 @@ struct SpikeRing {
 #else
     __syncwarp();
 #endif
-    if (++out == stages) {
+    if (++out == depth) {
       out = 0;
       phase ^= 1;
     }

@@ -151,7 +151,7 @@ __global__ void SpikeTriTips_Kernel(const __grid_constant__ SpikeTiles t, const 
 }
 
 /* g_t and g_b of the partitions, transposed C^T g_top and B^T g_bottom, where solvetips() looks for them */
-template <bool TRANS>
+template <bool TRANSPOSED>
 __global__ void SpikeTriGrab_Kernel(const __grid_constant__ SpikeTiles t, const PetscScalar *B, const PetscScalar *C,
                                     const PetscScalar *g, PetscCount ldg, PetscScalar *tips)
 {
@@ -162,8 +162,8 @@ __global__ void SpikeTriGrab_Kernel(const __grid_constant__ SpikeTiles t, const 
   if (p >= t.np || t.start[p] == t.start[p + 1]) return;
   const PetscScalar top = gc[t.start[p]], bottom = gc[t.start[p + 1] - 1];
 
-  if (t.active[p]) tip[TRANS ? 0 : 1] = TRANS ? C[p] * top : top;
-  if (t.active[p + 1]) tip[TRANS ? 3 : 2] = TRANS ? B[p + 1] * bottom : bottom;
+  if (t.active[p]) tip[TRANSPOSED ? 0 : 1] = TRANSPOSED ? C[p] * top : top;
+  if (t.active[p + 1]) tip[TRANSPOSED ? 3 : 2] = TRANSPOSED ? B[p + 1] * bottom : bottom;
 }
 
 /* x <- x - w x_b - v x_t over the windows of partitions p0 + blockIdx.y: two words a row, and x */

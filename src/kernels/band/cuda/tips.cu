@@ -20,7 +20,7 @@
 
   What remains is the reach of the spikes, down to the tolerance of the corrections: the recurrences of Y (with L) and V
   (with U alone, above the tip) go on with one combination of the columns. A block reads a tile once for all of its
-  columns, into shared memory, some tiles ahead of their use; a warp has 8 NT columns of X, the last tile rows of which
+  columns, into shared memory, some tiles ahead of their use; a warp has 8 C8 columns of X, the last tile rows of which
   are in shared memory. Y is kept in SpikeCUDA.spike. Products are in double precision.
 
   Of symmetric positive definite bands tips_reach.cuh finds the corners beforehand and the reach beside, without a
@@ -34,7 +34,7 @@
 #define SPIKE_TIPS_ROWS   8
 #define SPIKE_TIPS_STATIC 1024 /* bytes of shared memory that the kernel and CUDA have for themselves, at most */
 /* blocks of rows of a tile, of columns of a warp, tiles in shared memory */
-#define SPIKE_TIPS_SHAPE(NT) 2, NT, 4
+#define SPIKE_TIPS_SHAPE(C8) 2, C8, 4
 #if CUDART_VERSION >= 12040
   #define SPIKE_TIPS_PAIRS_BOUNDS __maxnreg__(192)
 #else
@@ -110,20 +110,20 @@ template <typename C>
 __device__ static __forceinline__ void SpikeTipsBefore(const C &s, const SpikeTiles &t, int phase, bool right, int j,
                                                        int f0, int J, int nc, int size, const PetscScalar *Y)
 {
-  constexpr int ROWS = C::ROWS, LDX = C::LDX;
+  constexpr int ROWROOM = C::ROWROOM, LDX = C::LDX;
   const int     T = t.T;
 
   if (phase == SPIKE_FORWARD) {
     for (int k = 1; k <= PetscMin(t.QL, j - f0); k++) {
       for (int e = threadIdx.x; e < T * nc; e += blockDim.x)
-        s.slot(j - k)[e / T * LDX + e % T] = SpikeArith(Y[(j - k) * size + e / T * ROWS + e % T]);
+        s.slot(j - k)[e / T * LDX + e % T] = SpikeArith(Y[(j - k) * size + e / T * ROWROOM + e % T]);
     }
   } else if (phase == SPIKE_FOLLOW && !right) {
     for (int k = 1; k <= PetscMin(t.QL, j); k++) {
       for (int r = threadIdx.x; r < T; r += blockDim.x) {
         SpikeArith v = 0.0;
 
-        for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * SpikeArith(Y[(j - k) * size + c * ROWS + r]);
+        for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * SpikeArith(Y[(j - k) * size + c * ROWROOM + r]);
         s.slot(j - k)[r] = v;
       }
     }
@@ -168,21 +168,21 @@ __device__ static __forceinline__ int SpikeTipsNext(const SpikeTipsArgs &a, int 
   return unit;
 }
 
-/* NT: blocks of 8 columns of a warp */
-template <typename F, int NT>
+/* C8: blocks of 8 columns of a warp */
+template <typename F, int C8>
 __device__ static __forceinline__ void SpikeTips(const SpikeTipsArgs &a)
 {
-  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE(NT)> Columns;
+  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE(C8)> OneSpike;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
   __shared__ double                             history[32];
   const SpikeTiles                             &t = a.t;
   const int T = t.T, kl = t.kl, ku = t.ku, Q = PetscMax(t.QL, t.QU), half = (int)(t.np + 1) * a.blocks,
             units = a.again ? *a.count : 2 * half;
-  Columns       s(a, shared, norms);
-  constexpr int ROWS = Columns::ROWS;
-  /* of a tile row of Y: columns of ROWS numbers */
-  const int    size  = a.tiles * 8 * ROWS;
+  OneSpike      s(a, shared, norms);
+  constexpr int ROWROOM = OneSpike::ROWROOM;
+  /* of a tile row of Y: columns of ROWROOM numbers */
+  const int    size  = a.tiles * 8 * ROWROOM;
   const double small = (double)a.small, root = sqrt(PetscMax((double)a.eps, (double)a.tol));
   const bool   known = a.corner != NULL;
   /* room for Y: `rows` tile rows in the first `big` thread blocks, Q + 2 in the others */
@@ -195,7 +195,7 @@ __device__ static __forceinline__ void SpikeTips(const SpikeTipsArgs &a)
     const bool     right = unit >= half;
     const PetscInt q = (unit - (right ? half : 0)) / a.blocks, p = right ? q - 1 : q;
     const int      h = right ? ku : kl, col0 = (unit % a.blocks) * a.ncols, nc = PetscMin(a.ncols, h - col0),
-              first = s.warp * NT * 8;
+              first = s.warp * C8 * 8;
     PetscReal &rate = a.rate[((right ? t.np + 1 : 0) + q) * (PetscInt64)a.rates + unit % a.blocks];
 
     if (!threadIdx.x && !a.again && !known) rate = PETSC_MIN_REAL;
@@ -221,7 +221,7 @@ __device__ static __forceinline__ void SpikeTips(const SpikeTipsArgs &a)
       const int  cols = phase == SPIKE_FOLLOW                       ? 1
                       : phase == SPIKE_BACKWARD && !right && !known ? nc + 1
                                                                     : nc,
-                nt = PetscMax(0, PetscMin(NT, (cols - first + 7) / 8)), real = phase == SPIKE_FOLLOW ? 1 : nc;
+                nt = PetscMax(0, PetscMin(C8, (cols - first + 7) / 8)), real = phase == SPIKE_FOLLOW ? 1 : nc;
       unsigned top = 0, signs = 0;
       double   wt, ret, far;
 
@@ -241,7 +241,7 @@ __device__ static __forceinline__ void SpikeTips(const SpikeTipsArgs &a)
         if (phase == SPIKE_BACKWARD && (right || j < t.QU) && kl && ku) result.a = tip;
         if (back)
           m = s.template step<true>(j, f0, nt,
-                                    phase == SPIKE_BACKWARD && j >= f0 ? PetscMax(0, PetscMin(NT, (nc - first + 7) / 8))
+                                    phase == SPIKE_BACKWARD && j >= f0 ? PetscMax(0, PetscMin(C8, (nc - first + 7) / 8))
                                                                        : 0,
                                     real,
                                     (!known && (right || j < PetscMax(t.QU, 1))) ||
@@ -307,14 +307,14 @@ __global__ void SPIKE_TIPS_PAIRS_BOUNDS SpikeTipsPairs_Kernel(const __grid_const
 }
 #endif
 
-template <typename F, int NT>
+template <typename F, int C8>
 static void SpikeTipsShape_Private(SpikeTipsPlan *plan)
 {
-  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE(NT)> Columns;
+  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE(C8)> OneSpike;
 
-  plan->threads = plan->tiles / NT * 32;
-  plan->shared  = Columns::BUFFERS * Columns::TILE * sizeof(F) +
-                 (size_t)plan->slots * plan->tiles * 8 * Columns::LDX * sizeof(SpikeArith);
+  plan->threads = plan->tiles / C8 * 32;
+  plan->shared  = OneSpike::BUFFERS * OneSpike::TILESIZE * sizeof(F) +
+                 (size_t)plan->slots * plan->tiles * 8 * OneSpike::LDX * sizeof(SpikeArith);
 }
 
 /* Whether tips_reach.cuh helps: the device's Cholesky, and LU of what Cholesky was asked for, a partition a group */
@@ -336,7 +336,7 @@ void SpikeTipsPlan_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
     SpikeDispatchPrecision(s->precision, (SpikeTipsShape_Private<F, 1>(plan)));
     if (plan->shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared || plan->ncols == 1) break;
   }
-  plan->most = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->steps);
+  plan->most = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->tilerows);
   plan->rows = PetscMax(PetscMin(SPIKE_TIPS_ROWS * Q, plan->most), Q + 2);
 }
 
@@ -400,7 +400,7 @@ static PetscInt64 SpikeTipsLeft_Private(const SpikeTiles *t, const SpikeTipsPlan
 void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, PetscInt64 *elements,
                         size_t *scratch, int *blocks)
 {
-  const PetscInt64 band = t->groups() * (PetscInt64)t->steps * t->stepsize,
+  const PetscInt64 band = t->groups() * (PetscInt64)t->tilerows * t->rowsize,
                    room = (PetscInt64)(band / 8 * SpikePrecisionBytes(s->precision) / sizeof(PetscReal));
   PetscInt64    together, row, rest;
   SpikeTipsPlan plan;
@@ -431,15 +431,15 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
   *scratch = PetscMax(*scratch, ((size_t)t->np + 1) * sizeof(int)); /* of the reduced systems */
 }
 
-template <typename F, int NB, int Q>
+template <typename F, int N8, int Q>
 static PetscErrorCode SpikeTipsNarrowLaunch_Private(const SpikeTipsArgs &a, cudaStream_t stream)
 {
   const PetscInt interfaces = a.t.np + 1;
   const unsigned blocks     = (unsigned)(Q == 1 ? interfaces : interfaces + (interfaces + 1) / 2),
-                 threads    = SpikeStripShape<NB, Q>::THREADS;
+                 threads    = SpikeStripShape<N8, Q>::NTHREADS;
 
   PetscFunctionBegin;
-  SpikeTipsNarrow_Kernel<F, NB, Q><<<blocks, threads, 0, stream>>>(a);
+  SpikeTipsNarrow_Kernel<F, N8, Q><<<blocks, threads, 0, stream>>>(a);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -460,18 +460,18 @@ static PetscErrorCode SpikeTipsNarrow_Private(const SpikeTipsArgs &a, cudaStream
 
 #if !defined(PETSC_USE_COMPLEX)
 /* The corners before the tips, or the reach of all spikes beside and after */
-template <bool CORNER>
+template <bool ATCORNER>
 static PetscErrorCode SpikeReach_Private(const SpikeTipsArgs *a, cudaStream_t stream)
 {
   const size_t   shared = SpikeReachShared(a->t.QL, a->t.kl);
-  const unsigned blocks = (unsigned)((CORNER ? 1 : 2) * (a->t.np + 1));
+  const unsigned blocks = (unsigned)((ATCORNER ? 1 : 2) * (a->t.np + 1));
 
   PetscFunctionBegin;
-  PetscCall(SpikeKernelFit((const void *)SpikeReach_Kernel<SpikeDouble, CORNER>, 32 * SPIKE_REACH_WARPS, shared));
-  if (CORNER) SpikeReach_Kernel<SpikeDouble, CORNER><<<blocks, 32 * SPIKE_REACH_WARPS, shared, stream>>>(*a);
+  PetscCall(SpikeKernelFit((const void *)SpikeReach_Kernel<SpikeDouble, ATCORNER>, 32 * SPIKE_REACH_WARPS, shared));
+  if (ATCORNER) SpikeReach_Kernel<SpikeDouble, ATCORNER><<<blocks, 32 * SPIKE_REACH_WARPS, shared, stream>>>(*a);
   else
-    PetscCallCUDA(SpikeLaunchBehind(SpikeReach_Kernel<SpikeDouble, CORNER>, dim3(blocks), dim3(32 * SPIKE_REACH_WARPS),
-                                    shared, stream, *a));
+    PetscCallCUDA(SpikeLaunchEarly(SpikeReach_Kernel<SpikeDouble, ATCORNER>, dim3(blocks), dim3(32 * SPIKE_REACH_WARPS),
+                                   shared, stream, *a));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

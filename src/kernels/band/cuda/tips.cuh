@@ -159,21 +159,21 @@ struct SpikePanel {
 };
 
 /*
-  The columns of one spike. MB: blocks of 16 rows of a tile; NT: blocks of 8 columns of a warp. Tiles and X are
+  The columns of one spike. MB: blocks of 16 rows of a tile; C8: blocks of 8 columns of a warp. Tiles and X are
   column-major, the rows and columns from T on are zero. In the notation of factor.cuh a lane has rows 2g and 2g + 1 in
   place of g and g + 8, and columns of a tile 2q and 2q + 1 in place of q and q + 4:
   they are neighbours in memory. Leading dimensions: no two lanes that load together use the same bank.
 */
-template <typename F, int MB, int NT, int STAGES>
+template <typename F, int MB, int C8, int NBUFFERS>
 struct SpikeRhs {
-  static constexpr int ROWS = 16 * MB,
-                       LD   = ROWS + (sizeof(F) >= 8   ? 16 / (int)sizeof(F)
-                                      : sizeof(F) == 2 ? 8
-                                                       : 4),
-                       LDX = ROWS + 8, TILE = ROWS * LD, BUFFERS = STAGES;
+  static constexpr int ROWROOM = 16 * MB,
+                       TILELD  = ROWROOM + (sizeof(F) >= 8   ? 16 / (int)sizeof(F)
+                                            : sizeof(F) == 2 ? 8
+                                                             : 4),
+                       LDX = ROWROOM + 8, TILESIZE = ROWROOM * TILELD, BUFFERS = NBUFFERS;
 
   const SpikeTipsArgs &a;
-  F                   *stage;
+  F                   *buffers;
   SpikeArith          *X;
   unsigned            *norm; /* [2][SPIKE_TIPS_WARPS] */
   const F             *band, *diag;
@@ -184,8 +184,8 @@ struct SpikeRhs {
 
   __device__ SpikeRhs(const SpikeTipsArgs &args, unsigned char *shared, unsigned *reduce) :
     a(args),
-    stage((F *)shared),
-    X((SpikeArith *)(stage + STAGES * TILE)),
+    buffers((F *)shared),
+    X((SpikeArith *)(buffers + NBUFFERS * TILESIZE)),
     norm(reduce),
     T(args.t.T),
     lane(threadIdx.x & 31),
@@ -204,32 +204,32 @@ struct SpikeRhs {
     r0     = ((int)threadIdx.x - c0 * pieces) * E;
     dc     = blockDim.x / pieces;
     dr     = (blockDim.x - dc * pieces) * E;
-    for (int e = threadIdx.x; e < STAGES * TILE; e += blockDim.x) stage[e] = F(0.0);
+    for (int e = threadIdx.x; e < NBUFFERS * TILESIZE; e += blockDim.x) buffers[e] = F(0.0);
   }
   __device__ SpikeArith *slot(int j) const { return X + (j % a.slots) * a.tiles * 8 * LDX; }
-  __device__ SpikeArith *mine(int j) const { return slot(j) + warp * NT * 8 * LDX; }
+  __device__ SpikeArith *mine(int j) const { return slot(j) + warp * C8 * 8 * LDX; }
 
   __device__ void fetch(bool back)
   {
     const int Q = back ? a.t.QU : a.t.QL;
 
-    if (Q && fj >= 0 && fj < a.t.steps) {
-      const F  *from   = band + fj * a.t.stepsize + a.t.tile((back ? a.t.QL : 0) + fq - 1);
-      F        *to     = stage + fbuffer * TILE;
+    if (Q && fj >= 0 && fj < a.t.tilerows) {
+      const F  *from   = band + fj * a.t.rowsize + a.t.tile((back ? a.t.QL : 0) + fq - 1);
+      F        *to     = buffers + fbuffer * TILESIZE;
       const int column = a.t.G * T;
 
       if (piece == 16 && !dr) {
-        F       *t = to + c0 * LD + r0;
+        F       *t = to + c0 * TILELD + r0;
         const F *f = from + c0 * column + r0;
 
         for (int c = c0; c < T; c += dc) {
           SpikeCopyAsync<16>(t, f);
-          t += dc * LD;
+          t += dc * TILELD;
           f += dc * column;
         }
       } else {
         for (int c = c0, r = r0; c < T;) {
-          F       *t = to + c * LD + r;
+          F       *t = to + c * TILELD + r;
           const F *f = from + c * column + r;
 
           if (piece == 16) SpikeCopyAsync<16>(t, f);
@@ -246,7 +246,7 @@ struct SpikeRhs {
       }
     }
     SpikeCopyCommit();
-    if (++fbuffer == STAGES) fbuffer = 0;
+    if (++fbuffer == NBUFFERS) fbuffer = 0;
     if (++fq > Q) {
       fq = 1;
       fj += back ? -1 : 1;
@@ -261,45 +261,45 @@ struct SpikeRhs {
     fq      = 1;
     fbuffer = buffer = 0;
 #pragma unroll 1
-    for (int i = 0; i < STAGES - 1; i++) fetch(back);
+    for (int i = 0; i < NBUFFERS - 1; i++) fetch(back);
   }
   __device__ const F *next(bool back)
   {
-    const F *tile = stage + buffer * TILE;
+    const F *tile = buffers + buffer * TILESIZE;
 
-    SpikeCopyWaitGroups<STAGES - 2>();
+    SpikeCopyWaitGroups<NBUFFERS - 2>();
     __syncthreads(); /* the tile is there for all, and all are done with the one before */
     fetch(back);
-    if (++buffer == STAGES) buffer = 0;
+    if (++buffer == NBUFFERS) buffer = 0;
     return tile;
   }
   /* acc += a part of the tile times x */
   template <int PART>
-  __device__ void product(const F *tile, const SpikeArith *x, int nt, SpikeArith acc[MB][NT][4]) const
+  __device__ void product(const F *tile, const SpikeArith *x, int nt, SpikeArith acc[MB][C8][4]) const
   {
-    tile += 2 * q4 * LD + 2 * g;
+    tile += 2 * q4 * TILELD + 2 * g;
     x += g * LDX + 2 * q4;
 #pragma unroll
-    for (int k = 0; k < ROWS; k += 8) {
+    for (int k = 0; k < ROWROOM; k += 8) {
       if (k < T) {
-        SpikeArith b[NT][2];
+        SpikeArith b[C8][2];
 
-        SpikeUnroll(n, NT) {
+        SpikeUnroll(n, C8) {
           if (n < nt) SpikePair(x + 8 * n * LDX + k, b[n][0], b[n][1]);
         }
         SpikeUnroll(m, MB) {
-          const F   *p = tile + k * LD + 16 * m;
+          const F   *p = tile + k * TILELD + 16 * m;
           SpikeArith e[4];
 
           /* a block of zeros */
           if (!SpikeHasPart<PART>(16 * m + 15, k) && !SpikeHasPart<PART>(16 * m, k + 7)) continue;
           SpikePair(p, e[0], e[1]);
-          SpikePair(p + LD, e[2], e[3]);
+          SpikePair(p + TILELD, e[2], e[3]);
           if (!SpikeHasPart<PART>(16 * m + 15, k) || !SpikeHasPart<PART>(16 * m, k + 7)) {
             SpikeUnroll(h, 4)
               if (!SpikeHasPart<PART>(16 * m + 2 * g + (h & 1), k + 2 * q4 + (h >> 1))) e[h] = 0.0;
           }
-          SpikeUnroll(n, NT) {
+          SpikeUnroll(n, C8) {
             if (n < nt) SpikeTileMMA(acc[m][n], e, b[n]);
           }
         }
@@ -308,10 +308,10 @@ struct SpikeRhs {
   }
   /* The columns of this warp in shared memory or in Y, all rows of the padded tile */
   template <typename S>
-  __device__ void put(S *x, int ld, int nt, const SpikeArith acc[MB][NT][4]) const
+  __device__ void put(S *x, int ld, int nt, const SpikeArith acc[MB][C8][4]) const
   {
     x += 2 * q4 * ld + 2 * g;
-    SpikeUnroll(n, NT) {
+    SpikeUnroll(n, C8) {
       if (n < nt) {
         SpikeUnroll2(m, MB, h, 2) SpikePairPut(x + (8 * n + h) * ld + 16 * m, acc[m][n][h], acc[m][n][2 + h]);
       }
@@ -324,35 +324,35 @@ struct SpikeRhs {
     Returns the lane's largest result in columns left of `real`, on the scale of W or V, and in signs that of the column
     `real`. Loads have no conditions, which would make each wait for the one before.
   */
-  template <bool BACK>
+  template <bool FROMEND>
   __device__ unsigned step(int j, int from, int nt, int ny, int real, bool measure, PetscScalar *y,
                            const SpikePanel &rhs, const SpikePanel &result, unsigned *signs)
   {
-    const int   Q = BACK ? a.t.QU : a.t.QL;
-    SpikeArith  b[MB][NT][4], acc[MB][NT][4], d[MB][2];
+    const int   Q = FROMEND ? a.t.QU : a.t.QL;
+    SpikeArith  b[MB][C8][4], acc[MB][C8][4], d[MB][2];
     SpikeArith *x       = mine(j);
     unsigned    largest = 0;
-    const F    *tile = NULL, *dj = diag + j * a.t.stepsize;
+    const F    *tile = NULL, *dj = diag + j * a.t.rowsize;
 
     SpikeUnroll(m, MB) {
       SpikeUnroll(h, 2) d[m][h] = SpikeArith(dj[PetscMin(16 * m + 2 * g + h, T - 1)]);
-      SpikeUnroll2(n, NT, e, 4) {
+      SpikeUnroll2(n, C8, e, 4) {
         acc[m][n][e] = 0.0;
         b[m][n][e]   = 0.0;
       }
     }
-    if (BACK && ny) {
-      const PetscScalar *from = y + (warp * NT * 8 + 2 * q4) * ROWS + 2 * g;
+    if (FROMEND && ny) {
+      const PetscScalar *from = y + (warp * C8 * 8 + 2 * q4) * ROWROOM + 2 * g;
 
-      SpikeUnroll(n, NT) {
+      SpikeUnroll(n, C8) {
         if (n < ny) {
-          SpikeUnroll2(m, MB, h, 2) SpikePair(from + (8 * n + h) * ROWS + 16 * m, b[m][n][h], b[m][n][2 + h]);
+          SpikeUnroll2(m, MB, h, 2) SpikePair(from + (8 * n + h) * ROWROOM + 16 * m, b[m][n][h], b[m][n][2 + h]);
         }
       }
     }
-    if (!BACK && rhs.a && nt) {
-      SpikeUnroll2(n, NT, h, 2) {
-        const int          c      = (warp * NT + n) * 8 + 2 * q4 + h;
+    if (!FROMEND && rhs.a && nt) {
+      SpikeUnroll2(n, C8, h, 2) {
+        const int          c      = (warp * C8 + n) * 8 + 2 * q4 + h;
         const PetscScalar *column = rhs.a + PetscMin(c, real - 1) * rhs.ld;
 
         SpikeUnroll2(m, MB, i, 2) {
@@ -365,42 +365,42 @@ struct SpikeRhs {
     }
 #pragma unroll 1
     for (int q = 1; q <= Q; q++) {
-      const int neighbour = BACK ? j + q : j - q;
+      const int neighbour = FROMEND ? j + q : j - q;
 
-      tile = next(BACK);
-      if (nt && (BACK || neighbour >= from)) {
+      tile = next(FROMEND);
+      if (nt && (FROMEND || neighbour >= from)) {
         if (q < Q) product<SPIKE_PART_ALL>(tile, mine(neighbour), nt, acc);
-        else product<BACK ? SPIKE_PART_ON_BELOW : SPIKE_PART_ON_ABOVE>(tile, mine(neighbour), nt, acc);
+        else product<FROMEND ? SPIKE_PART_ON_BELOW : SPIKE_PART_ON_ABOVE>(tile, mine(neighbour), nt, acc);
       }
     }
     if (nt) {
-      SpikeUnroll3(m, MB, n, NT, e, 4) acc[m][n][e] = b[m][n][e] - acc[m][n][e];
+      SpikeUnroll3(m, MB, n, C8, e, 4) acc[m][n][e] = b[m][n][e] - acc[m][n][e];
       __syncwarp();
       if (Q) {
         put(x, LDX, nt, acc);
         __syncwarp();
       }
-      if (BACK) {
-        SpikeUnroll3(m, MB, n, NT, e, 4) acc[m][n][e] = acc[m][n][e] * d[m][e >> 1];
+      if (FROMEND) {
+        SpikeUnroll3(m, MB, n, C8, e, 4) acc[m][n][e] = acc[m][n][e] * d[m][e >> 1];
       }
-      if (Q) product<BACK ? SPIKE_PART_ABOVE : SPIKE_PART_BELOW>(tile, x, nt, acc);
+      if (Q) product<FROMEND ? SPIKE_PART_ABOVE : SPIKE_PART_BELOW>(tile, x, nt, acc);
       __syncwarp();
       put(x, LDX, nt, acc);
-      if (!BACK && y) put(y + warp * NT * 8 * ROWS, ROWS, nt, acc);
+      if (!FROMEND && y) put(y + warp * C8 * 8 * ROWROOM, ROWROOM, nt, acc);
       if (measure) {
-        SpikeUnroll2(n, NT, h, 2) {
-          const int c    = (warp * NT + n) * 8 + 2 * q4 + h;
+        SpikeUnroll2(n, C8, h, 2) {
+          const int c    = (warp * C8 + n) * 8 + 2 * q4 + h;
           unsigned  most = 0;
 
           SpikeUnroll2(m, MB, i, 2)
-            most = PetscMax(most, SpikeMagnitude(BACK ? acc[m][n][2 * i + h] : acc[m][n][2 * i + h] * d[m][i]));
+            most = PetscMax(most, SpikeMagnitude(FROMEND ? acc[m][n][2 * i + h] : acc[m][n][2 * i + h] * d[m][i]));
           if (n < nt && c < real) largest = PetscMax(largest, most);
           else if (n < nt && c == real) *signs = PetscMax(*signs, most);
         }
       }
-      if (BACK && result.a) {
-        SpikeUnroll2(n, NT, e, 4 * MB) {
-          const int c = (warp * NT + n) * 8 + 2 * q4 + (e & 1), r = 16 * (e / 4) + 2 * g + (e / 2 & 1),
+      if (FROMEND && result.a) {
+        SpikeUnroll2(n, C8, e, 4 * MB) {
+          const int c = (warp * C8 + n) * 8 + 2 * q4 + (e & 1), r = 16 * (e / 4) + 2 * g + (e / 2 & 1),
                     k = result.k0 + r;
 
           if (n < nt && c < real && r < T && k >= 0 && k < result.rows)
@@ -431,7 +431,7 @@ struct SpikeRhs {
     for (int e = threadIdx.x; e < a.slots * columns * LDX; e += blockDim.x) X[e] = 0.0;
     if (signs < 0) return;
     __syncthreads();
-    for (int e = threadIdx.x; e < a.slots * ROWS; e += blockDim.x)
-      if (e % ROWS < T) X[(e / ROWS * columns + signs) * LDX + e % ROWS] = SpikeSign(e);
+    for (int e = threadIdx.x; e < a.slots * ROWROOM; e += blockDim.x)
+      if (e % ROWROOM < T) X[(e / ROWROOM * columns + signs) * LDX + e % ROWROOM] = SpikeSign(e);
   }
 };

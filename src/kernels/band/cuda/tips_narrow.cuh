@@ -34,8 +34,8 @@
   #define SPIKE_TIPS_NARROW 2
 #endif
 
-template <int NB>
-using SpikeStrip = SpikeArith[2][NB][2];
+template <int N8>
+using SpikeStrip = SpikeArith[2][N8][2];
 
 /* y += x b for one 8 x 8 block of b, block k of x's rows and n of y's */
 template <int NY, int NX>
@@ -83,17 +83,17 @@ typedef enum {
   SPIKE_STRIP_UINV   /* r < c of the same tile, and the diagonal: U_jj^-1  */
 } SpikeStripPart;
 
-/* The tiles of a partition as a lane reads them; T <= 8 NB */
-template <typename F, int NB, int Q>
+/* The tiles of a partition as a lane reads them; T <= 8 N8 */
+template <typename F, int N8, int Q>
 struct SpikeStripTiles {
   const F   *band;
-  PetscInt64 stepsize;
+  PetscInt64 rowsize;
   int        T, QL, QU, ld, offset, g, q;
-  bool       own, pair[2]; /* whether row 8 (NB - 1) + g, and 8 (NB - 1) + 2 q + e, are there */
+  bool       own, pair[2]; /* whether row 8 (N8 - 1) + g, and 8 (N8 - 1) + 2 q + e, are there */
 
   __device__ SpikeStripTiles(const SpikeTiles &t, const void *b, PetscInt p) :
     band((const F *)b + t.group(p) + (p % t.G) * t.T),
-    stepsize(t.stepsize),
+    rowsize(t.rowsize),
     T(t.T),
     QL(t.QL),
     QU(t.QU),
@@ -102,16 +102,16 @@ struct SpikeStripTiles {
   {
     g       = (threadIdx.x & 31) >> 2;
     q       = threadIdx.x & 3;
-    own     = 8 * (NB - 1) + g < T;
-    pair[0] = 8 * (NB - 1) + 2 * q < T;
-    pair[1] = 8 * (NB - 1) + 2 * q + 1 < T;
+    own     = 8 * (N8 - 1) + g < T;
+    pair[0] = 8 * (N8 - 1) + 2 * q < T;
+    pair[1] = 8 * (N8 - 1) + 2 * q + 1 < T;
   }
   /* L_j,j-i and U_j,j+i */
-  __device__ const F *lower(int j, int i) const { return band + j * stepsize + (i - 1) * T * ld; }
+  __device__ const F *lower(int j, int i) const { return band + j * rowsize + (i - 1) * T * ld; }
   __device__ const F *upper(int j, int i) const { return lower(j, QL + i); }
-  __device__ const F *diag(int j) const { return band + j * stepsize + offset; }
+  __device__ const F *diag(int j) const { return band + j * rowsize + offset; }
   /* whether row 8 n + 2 q + e of a tile is there */
-  __device__ bool has(int n, int e) const { return n < NB - 1 || pair[e]; }
+  __device__ bool has(int n, int e) const { return n < N8 - 1 || pair[e]; }
   /* the diagonal of U_jj^-1 in this row */
   __device__ SpikeArith pivot(int j, int n, int e) const
   {
@@ -119,20 +119,20 @@ struct SpikeStripTiles {
   }
 
   /* y += x P, or y += x P^T, for a part P of a tile */
-  template <int PART, bool TRANS>
-  __device__ void times(const F *tile, const F *diagonal, const SpikeStrip<NB> &x, SpikeStrip<NB> &y) const
+  template <int PART, bool TRANSPOSED>
+  __device__ void times(const F *tile, const F *diagonal, const SpikeStrip<N8> &x, SpikeStrip<N8> &y) const
   {
     constexpr bool above = PART == SPIKE_STRIP_LOWER || PART == SPIKE_STRIP_UINV; /* of the diagonal, by blocks */
 
-    SpikeUnroll2(k, NB, n, NB) {
-      const int  rb = TRANS ? n : k, cb = TRANS ? k : n;
+    SpikeUnroll2(k, N8, n, N8) {
+      const int  rb = TRANSPOSED ? n : k, cb = TRANSPOSED ? k : n;
       SpikeArith b[2];
 
       if (PART != SPIKE_STRIP_FULL && (above ? rb > cb : rb < cb)) continue;
       SpikeUnroll(e, 2) {
-        const int r = TRANS ? g : 2 * q + e, c = TRANS ? 2 * q + e : g; /* inside the block */
+        const int r = TRANSPOSED ? g : 2 * q + e, c = TRANSPOSED ? 2 * q + e : g; /* inside the block */
         const F  *from = tile + (8 * cb + c) * ld + 8 * rb + r;
-        bool      some = (n < NB - 1 || own) && has(k, e);
+        bool      some = (n < N8 - 1 || own) && has(k, e);
 
         if (PART != SPIKE_STRIP_FULL && rb == cb) {
           if (PART == SPIKE_STRIP_UINV && r == c) from = diagonal + 8 * rb + r;
@@ -144,67 +144,67 @@ struct SpikeStripTiles {
         }
         b[e] = some ? SpikeArith(*from) : SpikeArith(0.0);
       }
-      SpikeStripMMA<NB, NB>(y, n, x, k, b);
+      SpikeStripMMA<N8, N8>(y, n, x, k, b);
     }
   }
   /* The strips of the last Q tile rows, the newest first: room for one more */
-  __device__ static void shift(SpikeStrip<NB> (&y)[Q])
+  __device__ static void shift(SpikeStrip<N8> (&y)[Q])
   {
 #pragma unroll
     for (int i = Q - 1; i > 0; i--)
-      SpikeStripEach<NB>(y[i], [&](SpikeArith &v, int m, int n, int e) { v = y[i - 1][m][n][e]; });
+      SpikeStripEach<N8>(y[i], [&](SpikeArith &v, int m, int n, int e) { v = y[i - 1][m][n][e]; });
   }
   /* y <- L_jj^-1 (rhs - sum_i L_j,j-i Y_j-i), with the last `rows` tile rows in y, at most Q of them */
-  __device__ void forward(int j, int rows, SpikeStrip<NB> &rhs, SpikeStrip<NB> (&y)[Q]) const
+  __device__ void forward(int j, int rows, SpikeStrip<N8> &rhs, SpikeStrip<N8> (&y)[Q]) const
   {
-    SpikeStrip<NB> s;
+    SpikeStrip<N8> s;
 
-    SpikeStripClear<NB>(s);
+    SpikeStripClear<N8>(s);
     SpikeUnroll(i, Q)
       if (i < rows && i < QL) {
         if (i + 1 < QL) times<SPIKE_STRIP_FULL, true>(lower(j, i + 1), NULL, y[i], s);
         else times<SPIKE_STRIP_LOWER, true>(lower(j, i + 1), NULL, y[i], s);
       }
     shift(y);
-    SpikeStripEach<NB>(s, [&](SpikeArith &v, int m, int n, int e) { y[0][m][n][e] = v = rhs[m][n][e] - v; });
+    SpikeStripEach<N8>(s, [&](SpikeArith &v, int m, int n, int e) { y[0][m][n][e] = v = rhs[m][n][e] - v; });
     if (QL) times<SPIKE_STRIP_LINV, true>(lower(j, QL), NULL, s, y[0]);
   }
   /* v <- U_jj^-1 (rhs - sum_i U_j,j+i V_j+i), likewise */
-  __device__ void backward(int j, int rows, SpikeStrip<NB> &rhs, SpikeStrip<NB> (&v)[Q]) const
+  __device__ void backward(int j, int rows, SpikeStrip<N8> &rhs, SpikeStrip<N8> (&v)[Q]) const
   {
-    SpikeStrip<NB> s;
+    SpikeStrip<N8> s;
 
-    SpikeStripClear<NB>(s);
+    SpikeStripClear<N8>(s);
     SpikeUnroll(i, Q)
       if (i < rows && i < QU) {
         if (i + 1 < QU) times<SPIKE_STRIP_FULL, true>(upper(j, i + 1), NULL, v[i], s);
         else times<SPIKE_STRIP_UPPER, true>(upper(j, i + 1), NULL, v[i], s);
       }
     shift(v);
-    SpikeStripEach<NB>(s, [&](SpikeArith &x, int m, int n, int e) { x = rhs[m][n][e] - x; });
-    SpikeStripClear<NB>(v[0]);
+    SpikeStripEach<N8>(s, [&](SpikeArith &x, int m, int n, int e) { x = rhs[m][n][e] - x; });
+    SpikeStripClear<N8>(v[0]);
     times<SPIKE_STRIP_UINV, true>(upper(j, QU), diag(j), s, v[0]);
   }
   /* z <- (rhs - sum_i Z_j-i U_j-i,j) U_jj^-1, likewise */
-  __device__ void across(int j, int rows, SpikeStrip<NB> &rhs, SpikeStrip<NB> (&z)[Q]) const
+  __device__ void across(int j, int rows, SpikeStrip<N8> &rhs, SpikeStrip<N8> (&z)[Q]) const
   {
-    SpikeStrip<NB> s;
+    SpikeStrip<N8> s;
 
-    SpikeStripClear<NB>(s);
+    SpikeStripClear<N8>(s);
     SpikeUnroll(i, Q)
       if (i < rows && i < QU) {
         if (i + 1 < QU) times<SPIKE_STRIP_FULL, false>(upper(j - i - 1, i + 1), NULL, z[i], s);
         else times<SPIKE_STRIP_UPPER, false>(upper(j - i - 1, i + 1), NULL, z[i], s);
       }
     shift(z);
-    SpikeStripEach<NB>(s, [&](SpikeArith &x, int m, int n, int e) { x = rhs[m][n][e] - x; });
-    SpikeStripClear<NB>(z[0]);
+    SpikeStripEach<N8>(s, [&](SpikeArith &x, int m, int n, int e) { x = rhs[m][n][e] - x; });
+    SpikeStripClear<N8>(z[0]);
     times<SPIKE_STRIP_UINV, false>(upper(j, QU), diag(j), s, z[0]);
   }
   /* The strip's columns, from col0 on, of a block of K x K numbers whose row 0 is row k0 of the tile row */
-  __device__ void load(const PetscScalar *A, int K, int col0, int k0, SpikeStrip<NB> &x) const
+  __device__ void load(const PetscScalar *A, int K, int col0, int k0, SpikeStrip<N8> &x) const
   {
-    SpikeStripEach<NB>(x, [&](SpikeArith &v, int m, int n, int e) {
+    SpikeStripEach<N8>(x, [&](SpikeArith &v, int m, int n, int e) {
       const int c = col0 + 8 * m + g, r = 8 * n + 2 * q + e - k0;
 
       v = has(n, e) && c < K && r >= 0 && r < K ? SpikeArith(A[c * K + r]) : SpikeArith(0.0);
@@ -213,18 +213,18 @@ struct SpikeStripTiles {
 };
 
 /* Warps of one interface: one strip each, of Y, Z and V; with a single strip one warp has both Y and Z */
-template <int NB, int Q>
+template <int N8, int Q>
 struct SpikeStripShape {
-  static constexpr int STRIPS = (NB * Q + 1) / 2, LEFT = STRIPS == 1 ? 1 : 2 * STRIPS;
+  static constexpr int STRIPS = (N8 * Q + 1) / 2, LEFT = STRIPS == 1 ? 1 : 2 * STRIPS;
   /* right spikes of a thread block: beside a left one, or in blocks of their own */
-  static constexpr int RIGHTS  = Q == 1 ? 1 : 2;
-  static constexpr int THREADS = 32 * (LEFT + (Q == 1 ? STRIPS : 0)), BLOCKS = NB * Q == 1 ? 10
-                                                                             : NB * Q == 2 ? 6
-                                                                             : Q == 1      ? 2
-                                                                                           : 1;
+  static constexpr int RIGHTS   = Q == 1 ? 1 : 2;
+  static constexpr int NTHREADS = 32 * (LEFT + (Q == 1 ? STRIPS : 0)), ATONCE = N8 * Q == 1 ? 10
+                                                                              : N8 * Q == 2 ? 6
+                                                                              : Q == 1      ? 2
+                                                                                            : 1;
 
   /* Y_j, on its way to the warps that have Z_j */
-  SpikeArith y[STRIPS > 1 ? 2 : 1][STRIPS > 1 ? 2 * STRIPS : 1][NB][32][2];
+  SpikeArith y[STRIPS > 1 ? 2 : 1][STRIPS > 1 ? 2 * STRIPS : 1][N8][32][2];
   unsigned   norm[2][LEFT + (STRIPS == 1)][2], right[RIGHTS][2][STRIPS];
   double     history[1 + RIGHTS][32];
 };
@@ -237,55 +237,55 @@ __device__ static inline void SpikeStripBarrier(int barrier, int warps)
 }
 
 /* The left spike of partition p */
-template <typename F, int NB, int Q>
-__device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripShape<NB, Q> &sh, PetscInt p, int warp)
+template <typename F, int N8, int Q>
+__device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripShape<N8, Q> &sh, PetscInt p, int warp)
 {
-  constexpr int                   STRIPS = SpikeStripShape<NB, Q>::STRIPS, LEFT = SpikeStripShape<NB, Q>::LEFT;
+  constexpr int                   STRIPS = SpikeStripShape<N8, Q>::STRIPS, LEFT = SpikeStripShape<N8, Q>::LEFT;
   const SpikeTiles               &t = a.t;
-  const SpikeStripTiles<F, NB, Q> tiles(t, a.band, p);
+  const SpikeStripTiles<F, N8, Q> tiles(t, a.band, p);
   const int T = t.T, kl = t.kl, ku = t.ku, g = tiles.g, q4 = tiles.q, lane = threadIdx.x & 31, w = warp % STRIPS;
   const int n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most),
             reach       = PetscMax(t.QL, t.QU);
   const bool     makesy = warp < STRIPS, makesz = STRIPS == 1 || !makesy, keeper = warp == 0 && lane == 0;
   const double   small = (double)a.small;
   SpikeFall      fall(sh.history[0], keeper, PetscMin(reach, J), (double)a.tol);
-  SpikeStrip<NB> x0[Q], x1[Q], rhs;
-  SpikeStrip<NB>(&y)[Q] = x0, (&z)[Q] = STRIPS == 1 ? x1 : x0; /* a warp that makes one of the two only has one */
-  SpikeStrip<NB * Q> acc;
+  SpikeStrip<N8> x0[Q], x1[Q], rhs;
+  SpikeStrip<N8>(&y)[Q] = x0, (&z)[Q] = STRIPS == 1 ? x1 : x0; /* a warp that makes one of the two only has one */
+  SpikeStrip<N8 * Q> acc;
   int                below = 0, j = 0;
   bool               sum = ku > 0;
 
-  SpikeStripClear<NB * Q>(acc);
+  SpikeStripClear<N8 * Q>(acc);
   SpikeUnroll(i, Q) {
-    SpikeStripClear<NB>(x0[i]);
-    SpikeStripClear<NB>(x1[i]);
+    SpikeStripClear<N8>(x0[i]);
+    SpikeStripClear<N8>(x1[i]);
   }
   for (;; j++) {
     unsigned yn = 0, wn = 0, zn = 0, tip = 0;
 
     if (makesy) {
-      SpikeStrip<NB> scaled;
+      SpikeStrip<N8> scaled;
 
       if (j < t.QL) tiles.load(a.C + p * (PetscCount)kl * kl, kl, 16 * w, -j * T, rhs);
-      else SpikeStripClear<NB>(rhs);
+      else SpikeStripClear<N8>(rhs);
       tiles.forward(j, j, rhs, y);
-      SpikeStripEach<NB>(scaled, [&](SpikeArith &v, int m, int k, int e) { v = y[0][m][k][e] * tiles.pivot(j, k, e); });
-      yn = SpikeStripMax<NB>(y[0]);
-      wn = SpikeStripMax<NB>(scaled);
+      SpikeStripEach<N8>(scaled, [&](SpikeArith &v, int m, int k, int e) { v = y[0][m][k][e] * tiles.pivot(j, k, e); });
+      yn = SpikeStripMax<N8>(y[0]);
+      wn = SpikeStripMax<N8>(scaled);
       if (STRIPS > 1 && sum)
-        SpikeStripEach<NB>(y[0], [&](SpikeArith &v, int m, int k, int e) {
+        SpikeStripEach<N8>(y[0], [&](SpikeArith &v, int m, int k, int e) {
           sh.y[j & 1][STRIPS > 1 ? 2 * w + m : 0][k][lane][e] = v;
         });
     }
     if (makesz && sum) {
-      tip = SpikeStripMax<NB * Q>(acc);
-      SpikeStripEach<NB>(rhs, [&](SpikeArith &v, int m, int k, int e) {
+      tip = SpikeStripMax<N8 * Q>(acc);
+      SpikeStripEach<N8>(rhs, [&](SpikeArith &v, int m, int k, int e) {
         const int r = 16 * w + 8 * m + g;
 
         v = r < ku && tiles.has(k, e) && r == j * T + 8 * k + 2 * q4 + e ? 1.0 : 0.0;
       });
       tiles.across(j, j, rhs, z);
-      zn = SpikeStripMax<NB>(z[0]);
+      zn = SpikeStripMax<N8>(z[0]);
     }
     if (STRIPS > 1) {
       if (lane == 0) {
@@ -302,11 +302,11 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
       }
     }
     if (makesz && sum) { /* Y_j is b as it is */
-      SpikeUnroll2(i, NB * Q, k, NB) {
+      SpikeUnroll2(i, N8 * Q, k, N8) {
         SpikeArith b[2];
 
         SpikeUnroll(e, 2) b[e] = STRIPS == 1 ? y[0][i & 1][k][e] : sh.y[j & 1][STRIPS > 1 ? i : 0][k][lane][e];
-        SpikeStripMMA<NB * Q, NB>(acc, i, z[0], k, b);
+        SpikeStripMMA<N8 * Q, N8>(acc, i, z[0], k, b);
       }
     }
     fall.add(SpikeMagnitudeValue(wn));
@@ -318,7 +318,7 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
   if (makesz && ku) {
     PetscScalar *Wt = a.Wt + p * (PetscCount)kl * ku;
 
-    SpikeStripEach<NB * Q>(acc, [&](SpikeArith &v, int m, int k, int e) {
+    SpikeStripEach<N8 * Q>(acc, [&](SpikeArith &v, int m, int k, int e) {
       const int r = 16 * w + 8 * m + g, c = 8 * k + 2 * q4 + e;
 
       if (r < ku && c < kl) Wt[c * ku + r] = (PetscScalar)v;
@@ -328,11 +328,11 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
   if (j == J && ku) { /* all of Y is known, and with it the end of W: how far it falls */
     unsigned start = 0, end = 0;
 
-    if (makesz) start = SpikeStripMax<NB * Q>(acc);
+    if (makesz) start = SpikeStripMax<N8 * Q>(acc);
     if (makesy) {
-      SpikeStripClear<NB>(rhs);
+      SpikeStripClear<N8>(rhs);
       tiles.template times<SPIKE_STRIP_UINV, true>(tiles.upper(J - 1, t.QU), tiles.diag(J - 1), y[0], rhs);
-      end = SpikeStripMax<NB>(rhs);
+      end = SpikeStripMax<N8>(rhs);
     }
     if (STRIPS > 1) {
       if (lane == 0) sh.norm[j & 1][warp][0] = makesy ? end : start;
@@ -352,13 +352,13 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
 }
 
 /* The right spike of partition p */
-template <typename F, int NB, int Q>
-__device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStripShape<NB, Q> &sh, PetscInt p, int which,
+template <typename F, int N8, int Q>
+__device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStripShape<N8, Q> &sh, PetscInt p, int which,
                                               int warp)
 {
-  constexpr int                   STRIPS = SpikeStripShape<NB, Q>::STRIPS;
+  constexpr int                   STRIPS = SpikeStripShape<N8, Q>::STRIPS;
   const SpikeTiles               &t      = a.t;
-  const SpikeStripTiles<F, NB, Q> tiles(t, a.band, p);
+  const SpikeStripTiles<F, N8, Q> tiles(t, a.band, p);
   const int                       T = t.T, kl = t.kl, ku = t.ku, g = tiles.g, q4 = tiles.q, lane = threadIdx.x & 31;
   const int  n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most), f0 = (n - ku) / T;
   const bool keeper     = warp == 0 && lane == 0;
@@ -366,11 +366,11 @@ __device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStrip
   PetscScalar       *Vb = a.Vb + (p + 1) * (PetscCount)kl * ku;
   SpikeFall fall(sh.history[1 + which], keeper, PetscMin(PetscMax(t.QL, t.QU) + (n % T ? 1 : 0), J), (double)a.tol);
   /* the last ku rows lie in up to Q + 1 tile rows: rows[i] is that of J - 1 - i */
-  SpikeStrip<NB> rows[Q + 1], y[Q], v[Q], rhs;
+  SpikeStrip<N8> rows[Q + 1], y[Q], v[Q], rhs;
 
   SpikeUnroll(i, Q) {
-    SpikeStripClear<NB>(y[i]);
-    SpikeStripClear<NB>(v[i]);
+    SpikeStripClear<N8>(y[i]);
+    SpikeStripClear<N8>(v[i]);
   }
 #pragma unroll
   for (int i = Q; i >= 0; i--) {
@@ -379,26 +379,26 @@ __device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStrip
     if (j >= f0) {
       tiles.load(B, ku, 16 * warp, n - ku - j * T, rhs);
       tiles.forward(j, j - f0, rhs, y);
-      SpikeStripEach<NB>(rows[i], [&](SpikeArith &x, int m, int k, int e) { x = y[0][m][k][e]; });
-    } else SpikeStripClear<NB>(rows[i]);
+      SpikeStripEach<N8>(rows[i], [&](SpikeArith &x, int m, int k, int e) { x = y[0][m][k][e]; });
+    } else SpikeStripClear<N8>(rows[i]);
   }
   for (int j = J - 1;; j--) {
     unsigned vn;
 
-    SpikeStripEach<NB>(rhs, [&](SpikeArith &x, int m, int k, int e) {
+    SpikeStripEach<N8>(rhs, [&](SpikeArith &x, int m, int k, int e) {
       x = 0.0;
       SpikeUnroll(i, Q + 1)
         if (j == J - 1 - i) x = rows[i][m][k][e];
     });
     tiles.backward(j, J - 1 - j, rhs, v);
-    vn = SpikeStripMax<NB>(v[0]);
+    vn = SpikeStripMax<N8>(v[0]);
     if (STRIPS > 1) {
       if (lane == 0) sh.right[which][j & 1][warp] = vn;
       SpikeStripBarrier(2 + which, STRIPS);
       SpikeUnroll(i, STRIPS) vn = PetscMax(vn, sh.right[which][j & 1][i]);
     }
     if ((j + 1) * T > n - kl) {
-      SpikeStripEach<NB>(v[0], [&](SpikeArith &x, int m, int k, int e) {
+      SpikeStripEach<N8>(v[0], [&](SpikeArith &x, int m, int k, int e) {
         const int c = 16 * warp + 8 * m + g, i = 8 * k + 2 * q4 + e, r = j * T + i - (n - kl);
 
         if (c < ku && i < T && r >= 0 && r < kl) Vb[c * kl + r] = (PetscScalar)x;
@@ -417,12 +417,12 @@ __device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStrip
   Q = 1: block q has the left spike after interface q and the right spike before it, at the same time. Q = 2: blocks up
   to np have a left one, those after two right ones each.
 */
-template <typename F, int NB, int Q>
-__global__ void __launch_bounds__(SpikeStripShape<NB, Q>::THREADS, SpikeStripShape<NB, Q>::BLOCKS)
+template <typename F, int N8, int Q>
+__global__ void __launch_bounds__(SpikeStripShape<N8, Q>::NTHREADS, SpikeStripShape<N8, Q>::ATONCE)
   SpikeTipsNarrow_Kernel(const __grid_constant__ SpikeTipsArgs a)
 {
-  __shared__ SpikeStripShape<NB, Q> sh;
-  constexpr int                     LEFT = SpikeStripShape<NB, Q>::LEFT, STRIPS = SpikeStripShape<NB, Q>::STRIPS;
+  __shared__ SpikeStripShape<N8, Q> sh;
+  constexpr int                     LEFT = SpikeStripShape<N8, Q>::LEFT, STRIPS = SpikeStripShape<N8, Q>::STRIPS;
   const SpikeTiles                 &t      = a.t;
   const int                         warp   = threadIdx.x / 32;
   const bool                        isleft = Q == 1 ? warp < LEFT : blockIdx.x <= t.np;
@@ -434,7 +434,7 @@ __global__ void __launch_bounds__(SpikeStripShape<NB, Q>::THREADS, SpikeStripSha
   if (isleft) {
     const bool some = t.active[q] && q < t.np && t.kl;
 
-    if (some) SpikeStripLeft<F, NB, Q>(a, sh, q, warp);
+    if (some) SpikeStripLeft<F, N8, Q>(a, sh, q, warp);
     else if (threadIdx.x == 0) {
       a.rate[q] = PETSC_MIN_REAL;
       if (q < t.np) a.window[2 * q] = 0;
@@ -442,7 +442,7 @@ __global__ void __launch_bounds__(SpikeStripShape<NB, Q>::THREADS, SpikeStripSha
   } else {
     const bool some = t.active[q] && q > 0 && t.ku;
 
-    if (some) SpikeStripRight<F, NB, Q>(a, sh, q - 1, which, Q == 1 ? warp - LEFT : warp % STRIPS);
+    if (some) SpikeStripRight<F, N8, Q>(a, sh, q - 1, which, Q == 1 ? warp - LEFT : warp % STRIPS);
     else if (threadIdx.x % 32 == 0) {
       a.rate[t.np + 1 + q] = PETSC_MIN_REAL;
       if (q > 0) a.window[2 * (q - 1) + 1] = 0;

@@ -12,14 +12,14 @@
     left     y = L^-1 [C s; 0] downward; W is taken to fall as y_i / U_ii does
     right    v = U^-1 L^-1 [0; B s] upward
 
-  CORNER, before the tips, as far as the corner of the left spikes. The left tip of the leading l rows is Wt = G C,
+  ATCORNER, before the tips, as far as the corner of the left spikes. The left tip of the leading l rows is Wt = G C,
   where G is the leading part of the inverse of these rows of A. What all rows have more is the sum over the others of
   Y^T D^-1 Y, Y = L^-1 [I; 0], which the same part of y^T D^-1 y shows. All columns of Wt take the same l, so that G is
   symmetric and an application with it, whatever l is. The corner ends with the first of Q tile rows in turn that add
   little: each row of Y depends on the Q before it.
 
   Else down to the tolerance of the corrections, beside the kernel that makes the tips, whose thread blocks leave
-  multiprocessors idle: SpikeLaunchBehind(). Its results are written last, where the tips have none of their own.
+  multiprocessors idle: SpikeLaunchEarly(). Its results are written last, where the tips have none of their own.
 
   Tiles go by columns over the warps; a lane has one row. A warp keeps the last tile rows for itself, so that a row
   takes two barriers. Reads the tiles of one side once. Deterministic.
@@ -47,17 +47,17 @@ struct SpikeReachColumn {
     for (int k = 0; k < Q; k++) ring[32 * k + lane] = 0.0;
     __syncwarp();
   }
-  __device__ const F *tiles(bool back, int j) const { return band + j * t.stepsize + t.tile(back ? t.QL : 0); }
+  __device__ const F *tiles(bool back, int j) const { return band + j * t.rowsize + t.tile(back ? t.QL : 0); }
   __device__ double   diagonal(int j) const
   {
-    return lane < t.T ? (double)band[j * t.stepsize + t.tile(t.QL + t.QU) + lane] : 0.0;
+    return lane < t.T ? (double)band[j * t.rowsize + t.tile(t.QL + t.QU) + lane] : 0.0;
   }
   /* Row j into the cache */
   __device__ void prefetch(bool back, int j) const
   {
     const int lines = (int)(Q * t.T * t.T * sizeof(F) / 128);
 
-    if (j < 0 || j >= t.steps) return;
+    if (j < 0 || j >= t.tilerows) return;
     for (int k = threadIdx.x; k < lines; k += 32 * SPIKE_REACH_WARPS)
       SpikePrefetch((const char *)tiles(back, j) + 128 * k);
   }
@@ -83,17 +83,17 @@ struct SpikeReachColumn {
     return s;
   }
   /* Row j of L^-1 b, or of U^-1 b, given those before it (back: after it); the same in all warps */
-  template <bool BACK>
+  template <bool FROMEND>
   __device__ double step(int j, double b) const
   {
     double corner[4], v[4], acc = 0.0, s;
 
-    load(BACK, j, Q, corner);
+    load(FROMEND, j, Q, corner);
 #pragma unroll 3
     for (int q = 1; q < Q; q++) {
-      const double *x = slot(BACK ? j + q : j - q);
+      const double *x = slot(FROMEND ? j + q : j - q);
 
-      load(BACK, j, q, v);
+      load(FROMEND, j, q, v);
       SpikeUnroll(i, 4) acc = fma(v[i], x[(warp + SPIKE_REACH_WARPS * i) & 31], acc);
     }
     {
@@ -102,7 +102,7 @@ struct SpikeReachColumn {
       SpikeUnroll(i, 4) {
         const int c = warp + SPIKE_REACH_WARPS * i;
 
-        if (BACK ? c <= lane : c >= lane) acc = fma(corner[i], x[c & 31], acc);
+        if (FROMEND ? c <= lane : c >= lane) acc = fma(corner[i], x[c & 31], acc);
       }
     }
     s   = b - sum(0, acc);
@@ -111,9 +111,9 @@ struct SpikeReachColumn {
       const int    c = warp + SPIKE_REACH_WARPS * i;
       const double x = SpikeShuffle(s, c & 31);
 
-      if (BACK ? c > lane : c < lane) acc = fma(corner[i], x, acc);
+      if (FROMEND ? c > lane : c < lane) acc = fma(corner[i], x, acc);
     }
-    s             = (BACK ? s * diagonal(j) : s) + sum(1, acc);
+    s             = (FROMEND ? s * diagonal(j) : s) + sum(1, acc);
     slot(j)[lane] = s;
     __syncwarp();
     return s;
@@ -141,7 +141,7 @@ __device__ static inline void SpikeReachCombine(const PetscScalar *A, int K, dou
   Follows the left spike of an interface, and the right one where it is not for the corner; returns the corner, or 0.
   column: SpikeReachShared(). The same in all threads, but for fall.
 */
-template <typename F, bool CORNER>
+template <typename F, bool ATCORNER>
 __device__ static inline int SpikeReachFollow(const SpikeTipsArgs &a, PetscInt q, bool right, double *column,
                                               SpikeFall &fall)
 {
@@ -176,14 +176,14 @@ __device__ static inline int SpikeReachFollow(const SpikeTipsArgs &a, PetscInt q
       x.prefetch(false, j + SPIKE_REACH_AHEAD);
       y = x.template step<false>(j, b(j));
       fall.add(SpikeReachMax(y * d));
-      if constexpr (CORNER) {
+      if constexpr (ATCORNER) {
         energy = SpikeReachMax(y * d * y);
         if (fall.seen <= fall.tip) head = PetscMax(head, energy);
         below = fall.seen > fall.tip && SPIKE_REACH_SURE * energy <= (double)a.small * head ? below + 1 : 0;
         if (below >= Q) return j + 2 - Q;
       }
     }
-    if (CORNER) return most;
+    if (ATCORNER) return most;
   } else {
     const int f0 = (n > K ? n - K : 0) / T;
 
@@ -203,26 +203,26 @@ __device__ static inline int SpikeReachFollow(const SpikeTipsArgs &a, PetscInt q
 }
 
 /*
-  CORNER: a block an interface, which gives all values of both spikes a beginning too: no rate, no window, and the
+  ATCORNER: a block an interface, which gives all values of both spikes a beginning too: no rate, no window, and the
   counters of the kernel that makes the tips. Else the right spikes after the left ones.
 */
-template <typename F, bool CORNER>
-__global__ void __launch_bounds__(32 * SPIKE_REACH_WARPS, CORNER ? 2 : 4)
+template <typename F, bool ATCORNER>
+__global__ void __launch_bounds__(32 * SPIKE_REACH_WARPS, ATCORNER ? 2 : 4)
   SpikeReach_Kernel(const __grid_constant__ SpikeTipsArgs a)
 {
   extern __shared__ __align__(16) double column[];
   __shared__ double                      history[32];
   const SpikeTiles                      &t = a.t;
   const int                              T = t.T, Q = t.QL, half = (int)t.np + 1;
-  const bool                             right = !CORNER && (int)blockIdx.x >= half, keeper = threadIdx.x == 0;
+  const bool                             right = !ATCORNER && (int)blockIdx.x >= half, keeper = threadIdx.x == 0;
   const PetscInt                         q = (PetscInt)blockIdx.x - (right ? half : 0), p = right ? q - 1 : q;
   const bool                             some = t.active[q] && p >= 0 && p < t.np;
   const int                              n = some ? (int)(t.start[p + 1] - t.start[p]) : 0, J = (n + T - 1) / T;
-  SpikeFall fall(history, keeper, PetscMin(right && n % T ? Q + 1 : Q, J), CORNER ? 0.0 : (double)a.tol);
+  SpikeFall fall(history, keeper, PetscMin(right && n % T ? Q + 1 : Q, J), ATCORNER ? 0.0 : (double)a.tol);
   int       corner = 0;
 
-  if (J) corner = SpikeReachFollow<F, CORNER>(a, q, right, column, fall);
-  if constexpr (CORNER) {
+  if (J) corner = SpikeReachFollow<F, ATCORNER>(a, q, right, column, fall);
+  if constexpr (ATCORNER) {
     if (!keeper) return;
     for (int b = 0; b < a.rates; b++)
       a.rate[q * (PetscInt64)a.rates + b] = a.rate[(half + q) * (PetscInt64)a.rates + b] = PETSC_MIN_REAL;

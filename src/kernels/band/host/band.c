@@ -223,7 +223,7 @@ static PetscErrorCode SpikeCopy2D_Host(SpikeBand *s, PetscBool todevice, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKernels SpikeKernels_Host = {
+const SpikeBandKernels SpikeBandKernels_Host = {
   .name        = "host",
   .memtype     = PETSC_MEMTYPE_HOST,
   .exchanges   = PETSC_TRUE,
@@ -254,8 +254,8 @@ const SpikeKernels SpikeKernels_Host = {
   .alloc       = SpikeAlloc_Host,
   .release     = SpikeRelease_Host,
   .copy2d      = SpikeCopy2D_Host,
-  .stage       = SpikeAlloc_Host,
-  .unstage     = SpikeRelease_Host,
+  .pin         = SpikeAlloc_Host,
+  .unpin       = SpikeRelease_Host,
   .synchronize = SpikeBegin_Host,
   .connect     = NULL,
   .disconnect  = NULL,

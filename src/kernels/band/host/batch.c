@@ -13,10 +13,10 @@ PetscErrorCode SpikeBatchClearSystems_Host(SpikeBand *s)
   PetscCall(PetscArrayzero(t->a, t->off[t->ngroups]));
   for (PetscInt k = 0; k < t->ngroups * t->lanes; k++) {
     const PetscInt   q = t->system[k], g = k / t->lanes;
-    const PetscCount step = (PetscCount)t->width * t->lanes;
-    PetscScalar     *d    = t->a + t->off[g] + t->kl * t->lanes + k % t->lanes;
+    const PetscCount stride = (PetscCount)t->width * t->lanes;
+    PetscScalar     *d      = t->a + t->off[g] + t->kl * t->lanes + k % t->lanes;
 
-    for (PetscInt i = q < 0 ? 0 : t->start[q + 1] - t->start[q]; i < t->rows[g]; i++) d[i * step] = 1.0;
+    for (PetscInt i = q < 0 ? 0 : t->start[q + 1] - t->start[q]; i < t->rows[g]; i++) d[i * stride] = 1.0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,9 +135,9 @@ static inline void SpikeBatchFillRow_Private(const SpikeBand *s, const SpikeBatc
 static PetscErrorCode SpikeBatchFillGroups_Private(SpikeBand *s, PetscInt nparts, const SpikeCSR parts[],
                                                    SpikeFillStats *st)
 {
-  const SpikeBatch *t    = ((const SpikeHost *)s->data)->batch;
-  const PetscCount  step = (PetscCount)t->width * t->lanes;
-  const PetscInt    most = PetscMax(8, SPIKE_BATCH_PIECE / (PetscInt)(step * sizeof(PetscScalar)));
+  const SpikeBatch *t      = ((const SpikeHost *)s->data)->batch;
+  const PetscCount  stride = (PetscCount)t->width * t->lanes;
+  const PetscInt    most   = PetscMax(8, SPIKE_BATCH_PIECE / (PetscInt)(stride * sizeof(PetscScalar)));
 
   PetscFunctionBegin;
   for (PetscInt g = 0; g < t->ngroups; g++)
@@ -145,14 +145,14 @@ static PetscErrorCode SpikeBatchFillGroups_Private(SpikeBand *s, PetscInt nparts
       const PetscInt i1 = PetscMin(i0 + most, t->rows[g]);
       PetscScalar   *a  = t->a + t->off[g];
 
-      PetscCall(PetscArrayzero(a + i0 * step, (i1 - i0) * step));
+      PetscCall(PetscArrayzero(a + i0 * stride, (i1 - i0) * stride));
       for (PetscInt l = 0; l < t->lanes; l++) {
         const PetscInt q = t->system[g * t->lanes + l], first = q < 0 ? 0 : t->start[q],
                        m = q < 0 ? 0 : t->start[q + 1] - first;
 
         for (PetscInt i = i0; i < PetscMin(i1, m); i++)
           SpikeBatchFillRow_Private(s, t, nparts, parts, NULL, first + i, first + i, q, st);
-        for (PetscInt i = PetscMax(i0, m); i < i1; i++) a[i * step + t->kl * t->lanes + l] = 1.0;
+        for (PetscInt i = PetscMax(i0, m); i < i1; i++) a[i * stride + t->kl * t->lanes + l] = 1.0;
       }
     }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -147,18 +147,18 @@ static PetscErrorCode SpikeLook_Host(SpikeLook *l, PetscInt nparts, const SpikeC
     const PetscBool plain = (PetscBool)(!l->weigh && !A->colmap && (*loops->plain)(A, r0, r1, l->tiny));
 
     for (PetscInt i = r0; i < r1; i++) {
-      const PetscInt first = A->ai[i], behind = A->ai[i + 1];
+      const PetscInt first = A->ai[i], after = A->ai[i + 1];
       SpikeLookRow   row;
 
-      row.lo    = plain && first < behind ? A->aj[first] + A->shift : i;
-      row.hi    = plain && first < behind ? A->aj[behind - 1] + A->shift : i;
+      row.lo    = plain && first < after ? A->aj[first] + A->shift : i;
+      row.hi    = plain && first < after ? A->aj[after - 1] + A->shift : i;
       row.least = row.lo - i;
       row.most  = row.hi - i;
       if (!plain || -row.least > l->within[0] || row.most > l->within[1] ||
           (nparts > 1 && parts[1].ai[i] < parts[1].ai[i + 1]))
         PetscCall(SpikeLookRow_Private(l, i, nparts, parts, &row, &pass));
       else {
-        row.nonzeros = row.own = row.stored = behind - first;
+        row.nonzeros = row.own = row.stored = after - first;
         row.lo                              = PetscMin(row.lo, i);
         row.hi                              = PetscMax(row.hi, i);
       }

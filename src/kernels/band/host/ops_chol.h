@@ -18,7 +18,7 @@ static size_t T(CholWorkSize)(PetscInt kl, PetscInt ku)
   const size_t chunks = ((size_t)kl + T(MR) - 1) / T(MR);
 
   (void)ku;
-  return (2 * T(NB) * T(NB) + T(NB) * T(NR) + chunks * T(MR) * T(NB)) * sizeof(F);
+  return (2 * T(NBROOM) * T(NBROOM) + T(NBROOM) * T(NR) + chunks * T(MR) * T(NBROOM)) * sizeof(F);
 }
 
 /* Columns lo .. hi - 1 of narrow bands by rank-one updates, as LURankOne */
@@ -42,7 +42,7 @@ static PetscBool T(CholRankOne)(PetscCount n, PetscCount kl, F *a, PetscCount lo
   return PETSC_TRUE;
 }
 
-/* The lower triangle of the window of LUWindow, with k known to the compiler; the next row, -1 at a bad pivot */
+/* The lower triangle of the front of LUFront, with k known to the compiler; the next row, -1 at a bad pivot */
 SPIKE_INLINE PetscCount T(CholWindow)(PetscCount n, const int k, F *a, SpikeBandPivot *piv)
 {
   const PetscCount ld = (PetscCount)k + 1;
@@ -110,21 +110,21 @@ static PetscBool T(CholNarrow)(PetscCount n, PetscCount kl, F *a, SpikeBandPivot
 static PetscBool T(CholDiagonal)(const int w, PetscCount kl, F *a, PetscCount row, SpikeBandPivot *piv,
                                  const T(LUWork) * k)
 {
-  const int hl = (int)PetscMin(kl, T(NB)), whole = (w + T(W) - 1) / T(W) * T(W);
+  const int hl = (int)PetscMin(kl, T(NBROOM)), whole = (w + T(W) - 1) / T(W) * T(W);
   F *const L = k->L, *const U = k->U;
 
   for (int c = 0; c < whole; c++)
     for (int r = c; r < whole; r++) {
       const F v = r < w && r - c <= hl ? a[c * kl + r] : 0;
 
-      U[r * T(NB) + c] = SpikeConj(v);
-      U[c * T(NB) + r] = v;
+      U[r * T(NBROOM) + c] = SpikeConj(v);
+      U[c * T(NBROOM) + r] = v;
     }
   if (!T(LUBuffers)(w, PETSC_TRUE, row, piv, L, U)) return PETSC_FALSE;
   for (int c = 0; c < w; c++) {
-    a[c * kl + c] = U[c * T(NB) + c];
+    a[c * kl + c] = U[c * T(NBROOM) + c];
     for (int r = c / T(W) * T(W); r < w; r += T(W))
-      VF(storep)(a + c * kl + r, VF(load)(L + c * T(NB) + r), VF(mask)(c + 1 - r, PetscMin(w, c + hl + 1) - r));
+      VF(storep)(a + c * kl + r, VF(load)(L + c * T(NBROOM) + r), VF(mask)(c + 1 - r, PetscMin(w, c + hl + 1) - r));
   }
   return PETSC_TRUE;
 }
@@ -132,10 +132,10 @@ static PetscBool T(CholDiagonal)(const int w, PetscCount kl, F *a, PetscCount ro
 /* B <- NR columns of D1 L21^H from column s on, from rows of L21 whose first nonzero is in column k0 or after it */
 SPIKE_INLINE void T(CholRows)(int k0, int w, PetscCount s, const F *pivots, const F *P, F *B)
 {
-  const F *rows = P + s / T(MR) * T(MR) * T(NB) + s % T(MR);
+  const F *rows = P + s / T(MR) * T(MR) * T(NBROOM) + s % T(MR);
 
   for (int k = k0; k < w; k++)
-    SpikeUnroll(t, T(NR)) B[k + t * T(NB)] = VF(mul1)(SpikeConj(rows[k * T(MR) + t]), pivots[k]);
+    SpikeUnroll(t, T(NR)) B[k + t * T(NBROOM)] = VF(mul1)(SpikeConj(rows[k * T(MR) + t]), pivots[k]);
 }
 
 /* A tile of A22 that the diagonal crosses: element (r, c) of it is below where r - c >= low */
@@ -156,7 +156,7 @@ static void T(Chol)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeB
 {
   const PetscCount n = n_, kl = kl_, ld = kl + 1;
   const int        nb = kl < 48 ? T(NB0) : (kl < 128 ? T(NB1) : T(NB2));
-  F               *a  = (F *)array, pivots[T(NB)];
+  F               *a  = (F *)array, pivots[T(NBROOM)];
   T(LUWork) k;
 
   (void)ku_;
@@ -165,9 +165,9 @@ static void T(Chol)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeB
   piv->badvalue = 0;
   if (T(CholNarrow)(n, kl, a, piv)) return;
   k.L = (F *)piv->work;
-  k.U = k.L + T(NB) * T(NB);
-  k.B = k.U + T(NB) * T(NB);
-  k.P = k.B + T(NB) * T(NR);
+  k.U = k.L + T(NBROOM) * T(NBROOM);
+  k.B = k.U + T(NBROOM) * T(NBROOM);
+  k.P = k.B + T(NBROOM) * T(NR);
   k.C = NULL;
   for (PetscCount j = 0; j < n; j += nb) {
     const int        w   = (int)PetscMin(nb, n - j);
@@ -175,16 +175,16 @@ static void T(Chol)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeB
     F               *a11 = a + j * ld, *a22 = a11 + w * ld;
 
     if (!T(CholDiagonal)(w, kl, a11, j, piv, &k)) return;
-    for (int c = 0; c < w; c++) pivots[c] = 1 / T(Real)(k.U[c * (T(NB) + 1)]);
-    for (PetscCount s = 0; s < m; s += T(MR)) T(LUColumns)(w, kl, 0, a11 + w, s, m, k.U, k.P + s * T(NB));
+    for (int c = 0; c < w; c++) pivots[c] = 1 / T(Real)(k.U[c * (T(NBROOM) + 1)]);
+    for (PetscCount s = 0; s < m; s += T(MR)) T(LUColumns)(w, kl, 0, a11 + w, s, m, k.U, k.P + s * T(NBROOM));
     for (PetscCount t = 0; t < m; t += T(NR)) {
       PetscCount s = t / T(MR) * T(MR);
 
       T(CholRows)((int)PetscMax(0, w + s - kl), w, t, pivots, k.P, k.B);
       for (; s < PetscMin(m, t + T(NR) - 1); s += T(MR)) T(CholUpdate)
-      ((int)PetscMax(0, w + s - kl), w, kl, a22 + s + t * kl, t - s, m - s, m - t, k.P + s * T(NB), k.B);
+      ((int)PetscMax(0, w + s - kl), w, kl, a22 + s + t * kl, t - s, m - s, m - t, k.P + s * T(NBROOM), k.B);
       for (; s < m; s += T(MR)) T(LUUpdate)
-      ((int)PetscMax(0, w + s - kl), w, ld, a22 + s + t * kl, m - s, m - t, k.P + s * T(NB), k.B);
+      ((int)PetscMax(0, w + s - kl), w, ld, a22 + s + t * kl, m - s, m - t, k.P + s * T(NBROOM), k.B);
     }
   }
 }

@@ -20,7 +20,7 @@
 
 /*
   Tiles: MV vectors of rows by NR columns, MV * NR accumulators. NB0, NB1, NB2: the widths w for half-bandwidths below
-  48, below 128 and above, by measurement; NB, a multiple of W not below them, is the column stride of L, U and B.
+  48, below 128 and above, by measurement; NBROOM, a multiple of W not below them, is the column stride of L, U and B.
 */
 enum {
   T(W) = VF(W),
@@ -49,14 +49,14 @@ enum {
   T(NB1) = 16,
   T(NB2) = 24,
 #endif
-  T(MR) = T(MV) * T(W),
-  T(NB) = 48
+  T(MR)     = T(MV) * T(W),
+  T(NBROOM) = 48
 };
 
 typedef struct {
-  F *L, *U; /* NB x NB: strictly lower L11 and zeros; U11 with the inverses of the pivots on its diagonal */
-  F *B;     /* NB x NR: columns of U12                                                                   */
-  F *P;     /* L21: chunks of MR rows, each NB columns of MR                                              */
+  F *L, *U; /* NBROOM x NBROOM: strictly lower L11 and zeros; U11 with the inverses of the pivots on its diagonal */
+  F *B;     /* NBROOM x NR: columns of U12                                                                   */
+  F *P;     /* L21: chunks of MR rows, each NBROOM columns of MR                                              */
   F *C;     /* columns of L of one chunk of the factors, and W elements that are written after them        */
 } T(LUWork);
 
@@ -64,12 +64,12 @@ static size_t T(LUWorkSize)(PetscInt kl, PetscInt ku)
 {
   const size_t chunks = ((size_t)kl + T(MR) - 1) / T(MR);
 
-  return (2 * T(NB) * T(NB) + T(NB) * T(NR) + chunks * T(MR) * T(NB) +
+  return (2 * T(NBROOM) * T(NBROOM) + T(NBROOM) * T(NR) + chunks * T(MR) * T(NBROOM) +
           (size_t)SpikeBandChunk(kl, ku, sizeof(F)) * (size_t)kl + T(W)) *
          sizeof(F);
 }
 
-/* C -= A B for one tile in registers: A is MR x (k1 - k0), packed; B has column stride NB */
+/* C -= A B for one tile in registers: A is MR x (k1 - k0), packed; B has column stride NBROOM */
 SPIKE_INLINE void T(LUKernel)(int k0, int k1, const F *A, const F *B, VF(t) c[T(MV)][T(NR)])
 {
   for (int k = k0; k < k1; k++) {
@@ -77,7 +77,7 @@ SPIKE_INLINE void T(LUKernel)(int k0, int k1, const F *A, const F *B, VF(t) c[T(
 
     SpikeUnroll(v, T(MV)) l[v] = VF(load)(A + k * T(MR) + v * T(W));
     SpikeUnroll(t, T(NR)) {
-      const VF(t) b = VF(set1)(B[k + t * T(NB)]);
+      const VF(t) b = VF(set1)(B[k + t * T(NBROOM)]);
 
       SpikeUnroll(v, T(MV)) c[v][t] = VF(fnma)(l[v], b, c[v][t]);
     }
@@ -85,19 +85,19 @@ SPIKE_INLINE void T(LUKernel)(int k0, int k1, const F *A, const F *B, VF(t) c[T(
 }
 
 /*
-  x <- x U^-1 for W columns or fewer in registers, U W x W with column stride NB and the inverses of the pivots on its
-  diagonal
+  x <- x U^-1 for W columns or fewer in registers, U W x W with column stride NBROOM and the inverses of the pivots on
+  its diagonal
 */
 SPIKE_INLINE void T(LUSolveRight)(int w, const int nt, const F *U, const int nv, VF(t) x[][T(NR)])
 {
   SpikeUnroll(t, nt) {
     if (t < w) {
-      const VF(t) inv = VF(set1)(U[t * (T(NB) + 1)]);
+      const VF(t) inv = VF(set1)(U[t * (T(NBROOM) + 1)]);
 
       SpikeUnroll(v, nv) x[v][t] = VF(mul)(x[v][t], inv);
       SPIKE_UNROLL
       for (int t2 = t + 1; t2 < nt; t2++) {
-        const VF(t) u = VF(set1)(U[t + t2 * T(NB)]);
+        const VF(t) u = VF(set1)(U[t + t2 * T(NBROOM)]);
 
         SpikeUnroll(v, nv) x[v][t2] = VF(fnma)(x[v][t], u, x[v][t2]);
       }
@@ -106,14 +106,14 @@ SPIKE_INLINE void T(LUSolveRight)(int w, const int nt, const F *U, const int nv,
 }
 
 /*
-  x <- L^-1 x for nt columns of W rows in registers, L unit lower triangular W x W with column stride NB and zeros
+  x <- L^-1 x for nt columns of W rows in registers, L unit lower triangular W x W with column stride NBROOM and zeros
   elsewhere
 */
 SPIKE_INLINE void T(LUSolveLeft)(int w, const int nt, const F *L, VF(t) x[])
 {
   SpikeUnroll(e, T(W) - 1) {
     if (e < w) {
-      const VF(t) l = VF(load)(L + e * T(NB));
+      const VF(t) l = VF(load)(L + e * T(NBROOM));
 
       SpikeUnroll(t, nt) x[t] = VF(fnma)(l, VF(splat)(x[t], e), x[t]);
     }
@@ -128,11 +128,11 @@ SPIKE_INLINE PetscBool T(LUBuffers)(const int w, const PetscBool definite, Petsc
                                     F *const L, F *const U)
 {
   for (int b = 0; b < w; b += T(W)) {
-    F *const Lb = L + b * (T(NB) + 1), *const Ub = U + b * (T(NB) + 1);
+    F *const Lb = L + b * (T(NBROOM) + 1), *const Ub = U + b * (T(NBROOM) + 1);
     VF(t) x[T(W)];
     F p = Ub[0];
 
-    SpikeUnroll(c, T(W)) x[c] = VF(load)(Ub + c * T(NB));
+    SpikeUnroll(c, T(W)) x[c] = VF(load)(Ub + c * T(NBROOM));
     SpikeUnroll(c, T(W)) {
       if (b + c < w) {
         VF(t) l;
@@ -143,34 +143,34 @@ SPIKE_INLINE PetscBool T(LUBuffers)(const int w, const PetscBool definite, Petsc
         /* the next pivot ahead of the vectors, with the same bits: its division starts 20 cycles after this one */
         if (c + 1 < T(W))
           p = VF(fnma1)(VF(mul1)(VF(lane)(x[c], c + 1), inv), VF(lane)(x[c + 1], c), VF(lane)(x[c + 1], c + 1));
-        VF(store)(Ub + c * T(NB), x[c]);
-        Ub[c * (T(NB) + 1)] = inv;
-        l                   = VF(mul)(VF(set1)(inv), VF(select)(VF(maskfrom)(c + 1), x[c]));
-        VF(store)(Lb + c * T(NB), l);
+        VF(store)(Ub + c * T(NBROOM), x[c]);
+        Ub[c * (T(NBROOM) + 1)] = inv;
+        l                       = VF(mul)(VF(set1)(inv), VF(select)(VF(maskfrom)(c + 1), x[c]));
+        VF(store)(Lb + c * T(NBROOM), l);
         SPIKE_UNROLL
         for (int t = c + 1; t < T(W); t++) x[t] = VF(fnma)(l, VF(splat)(x[t], c), x[t]);
       }
     }
     for (int r = T(W); b + r < w; r += T(W)) { /* blocks below */
       for (int c = 0; c < T(W); c++) {
-        VF(t) y = VF(load)(Ub + r + c * T(NB));
+        VF(t) y = VF(load)(Ub + r + c * T(NBROOM));
 
-        for (int e = 0; e < c; e++) y = VF(fnma)(VF(load)(Lb + r + e * T(NB)), VF(set1)(Ub[e + c * T(NB)]), y);
-        VF(store)(Lb + r + c * T(NB), VF(mul)(y, VF(set1)(Ub[c * (T(NB) + 1)])));
+        for (int e = 0; e < c; e++) y = VF(fnma)(VF(load)(Lb + r + e * T(NBROOM)), VF(set1)(Ub[e + c * T(NBROOM)]), y);
+        VF(store)(Lb + r + c * T(NBROOM), VF(mul)(y, VF(set1)(Ub[c * (T(NBROOM) + 1)])));
       }
     }
     for (int c = T(W); b + c < w; c += T(W)) { /* blocks to the right, and the others of their columns */
-      SpikeUnroll(t, T(W)) x[t] = VF(load)(Ub + (c + t) * T(NB));
+      SpikeUnroll(t, T(W)) x[t] = VF(load)(Ub + (c + t) * T(NBROOM));
       T(LUSolveLeft)(T(W), T(W), Lb, x);
-      SpikeUnroll(t, T(W)) VF(store)(Ub + (c + t) * T(NB), x[t]);
+      SpikeUnroll(t, T(W)) VF(store)(Ub + (c + t) * T(NBROOM), x[t]);
       for (int r = T(W); b + r < w; r += T(W)) {
-        SpikeUnroll(t, T(W)) x[t] = VF(load)(Ub + r + (c + t) * T(NB));
+        SpikeUnroll(t, T(W)) x[t] = VF(load)(Ub + r + (c + t) * T(NBROOM));
         for (int e = 0; e < T(W); e++) {
-          const VF(t) l = VF(load)(Lb + r + e * T(NB));
+          const VF(t) l = VF(load)(Lb + r + e * T(NBROOM));
 
-          SpikeUnroll(t, T(W)) x[t] = VF(fnma)(l, VF(set1)(Ub[e + (c + t) * T(NB)]), x[t]);
+          SpikeUnroll(t, T(W)) x[t] = VF(fnma)(l, VF(set1)(Ub[e + (c + t) * T(NBROOM)]), x[t]);
         }
-        SpikeUnroll(t, T(W)) VF(store)(Ub + r + (c + t) * T(NB), x[t]);
+        SpikeUnroll(t, T(W)) VF(store)(Ub + r + (c + t) * T(NBROOM), x[t]);
       }
     }
   }
@@ -182,18 +182,18 @@ static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, 
                                const T(LUWork) * k)
 {
   const PetscCount ld = kl + ku + 1;
-  const int        hl = (int)PetscMin(kl, T(NB)), hu = (int)PetscMin(ku, T(NB));
+  const int        hl = (int)PetscMin(kl, T(NBROOM)), hu = (int)PetscMin(ku, T(NBROOM));
   F *const L = k->L, *const U = k->U;
 
   for (int c = 0; c < w; c++)
-    for (int r = 0; r < w; r += T(W))
-      VF(store)(U + c * T(NB) + r, VF(loadp)(a + c * (ld - 1) + r, VF(mask)(c - hu - r, PetscMin(w, c + hl + 1) - r)));
+    for (int r = 0; r < w; r += T(W)) VF(store)
+  (U + c * T(NBROOM) + r, VF(loadp)(a + c * (ld - 1) + r, VF(mask)(c - hu - r, PetscMin(w, c + hl + 1) - r)));
   if (!T(LUBuffers)(w, PETSC_FALSE, row, piv, L, U)) return PETSC_FALSE;
   for (int c = 0; c < w; c++) {
     for (int r = 0; r <= c; r += T(W))
-      VF(storep)(a + c * (ld - 1) + r, VF(load)(U + c * T(NB) + r), VF(mask)(c - hu - r, c + 1 - r));
-    for (int r = c / T(W) * T(W); r < w; r += T(W))
-      VF(storep)(a + c * (ld - 1) + r, VF(load)(L + c * T(NB) + r), VF(mask)(c + 1 - r, PetscMin(w, c + hl + 1) - r));
+      VF(storep)(a + c * (ld - 1) + r, VF(load)(U + c * T(NBROOM) + r), VF(mask)(c - hu - r, c + 1 - r));
+    for (int r = c / T(W) * T(W); r < w; r += T(W)) VF(storep)
+    (a + c * (ld - 1) + r, VF(load)(L + c * T(NBROOM) + r), VF(mask)(c + 1 - r, PetscMin(w, c + hl + 1) - r));
   }
   return PETSC_TRUE;
 }
@@ -220,8 +220,8 @@ static void T(LUColumns)(const int w, PetscCount kl, PetscCount ku, F *a, PetscC
       else
         x[v][t] = VF(loadp)(col + t * (ld - 1) + v * T(W), VF(maskto)(cb + t < w ? PetscMin(hm, h + t) - v * T(W) : 0));
     }
-    T(LUKernel)(first, cb, P, U + cb * T(NB), x);
-    T(LUSolveRight)(w - cb, T(NR), U + cb * (T(NB) + 1), T(MV), x);
+    T(LUKernel)(first, cb, P, U + cb * T(NBROOM), x);
+    T(LUSolveRight)(w - cb, T(NR), U + cb * (T(NBROOM) + 1), T(MV), x);
     SpikeUnroll2(t, T(NR), v, T(MV)) {
       VF(store)(P + (cb + t) * T(MR) + v * T(W), x[v][t]);
       if (full) VF(store)(col + t * (ld - 1) + v * T(W), x[v][t]);
@@ -253,13 +253,13 @@ static void T(LURows)(const int w, PetscCount kl, PetscCount ku, F *a, PetscCoun
       else x[t] = t < nt ? VF(loadp)(row + t * (ld - 1), VF(mask)(l + t, w - rb)) : VF(zero)();
     }
     for (int k = first; k < rb; k++) {
-      const VF(t) l = VF(load)(L + rb + k * T(NB));
+      const VF(t) l = VF(load)(L + rb + k * T(NBROOM));
 
-      SpikeUnroll(t, T(NR)) x[t] = VF(fnma)(l, VF(set1)(B[k + t * T(NB)]), x[t]);
+      SpikeUnroll(t, T(NR)) x[t] = VF(fnma)(l, VF(set1)(B[k + t * T(NBROOM)]), x[t]);
     }
-    T(LUSolveLeft)(w - rb, T(NR), L + rb * (T(NB) + 1), x);
+    T(LUSolveLeft)(w - rb, T(NR), L + rb * (T(NBROOM) + 1), x);
     SpikeUnroll(t, T(NR)) {
-      VF(store)(B + rb + t * T(NB), x[t]);
+      VF(store)(B + rb + t * T(NBROOM), x[t]);
       if (full) VF(store)(row + t * (ld - 1), x[t]);
       else if (t < nt) VF(storep)(row + t * (ld - 1), x[t], VF(mask)(l + t, w - rb));
     }
@@ -327,22 +327,22 @@ static void T(LU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeBan
   piv->badvalue = 0;
   if (T(LUNarrow)(n, kl, ku, a, piv)) return;
   k.L = (F *)piv->work;
-  k.U = k.L + T(NB) * T(NB);
-  k.B = k.U + T(NB) * T(NB);
-  k.P = k.B + T(NB) * T(NR);
-  k.C = k.P + (kl + T(MR) - 1) / T(MR) * T(MR) * T(NB);
+  k.U = k.L + T(NBROOM) * T(NBROOM);
+  k.B = k.U + T(NBROOM) * T(NBROOM);
+  k.P = k.B + T(NBROOM) * T(NR);
+  k.C = k.P + (kl + T(MR) - 1) / T(MR) * T(MR) * T(NBROOM);
   for (PetscCount j = 0; j < n; j += nb) {
     const int        w = (int)PetscMin(nb, n - j);
     const PetscCount m = PetscMin(kl, n - j - w), mu = PetscMin(ku, n - j - w);
     F               *a11 = a + j * ld + ku, *a22 = a11 + w * ld;
 
     if (!T(LUDiagonal)(w, kl, ku, a11, j, piv, &k)) return;
-    for (PetscCount s = 0; s < m; s += T(MR)) T(LUColumns)(w, kl, ku, a11 + w, s, m, k.U, k.P + s * T(NB));
+    for (PetscCount s = 0; s < m; s += T(MR)) T(LUColumns)(w, kl, ku, a11 + w, s, m, k.U, k.P + s * T(NBROOM));
     for (PetscCount t = 0; t < mu; t += T(NR)) {
       T(LURows)(w, kl, ku, a22 - w, t, mu, k.L, k.B);
       for (PetscCount s = 0; s < m; s += T(MR)) T(LUUpdate)
-      ((int)PetscMax(0, w + PetscMax(s - kl, t - ku)), w, ld, a22 + s + t * (ld - 1), m - s, mu - t, k.P + s * T(NB),
-       k.B);
+      ((int)PetscMax(0, w + PetscMax(s - kl, t - ku)), w, ld, a22 + s + t * (ld - 1), m - s, mu - t,
+       k.P + s * T(NBROOM), k.B);
     }
     T(LUPack)(n, kl, ku, a, j, j + w, k.C);
   }

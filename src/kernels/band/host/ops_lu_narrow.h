@@ -60,7 +60,7 @@ static PetscBool T(LURankOne)(PetscCount n, PetscCount kl, PetscCount ku, F *a, 
   the factors do not. Stops k + 1 rows before the end, with the corner stored, and returns the next row; -1 at a bad
   pivot.
 */
-SPIKE_INLINE PetscCount T(LUWindow)(PetscCount n, const int k, F *a, SpikeBandPivot *piv)
+SPIKE_INLINE PetscCount T(LUFront)(PetscCount n, const int k, F *a, SpikeBandPivot *piv)
 {
   const PetscCount ld = 2 * (PetscCount)k + 1;
   F                w[SPIKE_WINDOW + 1][SPIKE_WINDOW + 1];
@@ -154,7 +154,7 @@ static void T(LUTridiagonal)(PetscCount n, F *a, SpikeBandPivot *piv)
 
 #define SPIKE_LU_WINDOW(k) \
   case k: \
-    j = T(LUWindow)(n, k, a, piv); \
+    j = T(LUFront)(n, k, a, piv); \
     break
 /* whether a narrow band was factored here */
 static PetscBool T(LUNarrow)(PetscCount n, PetscCount kl, PetscCount ku, F *a, SpikeBandPivot *piv)

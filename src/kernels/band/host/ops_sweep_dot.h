@@ -8,7 +8,7 @@
       x_j <- b_j - sum_far a_ij x_i - sum_near a_ij x_i
 
   Blocks begin at multiples of SPIKE_COLS and the vectors at fixed distances from them, whatever the range: ranges give
-  the same bits. Moves the triangle once for each R right-hand sides; the window of x stays in cache.
+  the same bits. Moves the triangle once for each R right-hand sides; the part of x stays in cache.
 */
 
 /*

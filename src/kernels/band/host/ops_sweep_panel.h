@@ -9,7 +9,7 @@
 
   with the rows in vectors, MV of them by R right-hand sides in registers. Each x_i takes its columns one by one, in the
   order of the sweep, each with one multiply-add: its bits do not depend on how columns are grouped, and ranges give the
-  same bits. Moves the triangle once for each R right-hand sides; the window of x stays in cache.
+  same bits. Moves the triangle once for each R right-hand sides; the part of x stays in cache.
 */
 
 /* lanes of vectors of S from factors, anywhere inside the array or its pads */

@@ -16,7 +16,7 @@
   zeros that stay zeros.
 */
 
-/* Tiles: MV vectors of rows by NR columns; NB: the most columns of a panel, also the column stride of B */
+/* Tiles: MV vectors of rows by NR columns; NBROOM: the most columns of a panel, also the column stride of B */
 enum {
   T(W) = VF(W),
 #if defined(PETSC_USE_COMPLEX)
@@ -32,13 +32,13 @@ enum {
   T(MV) = 2,
   T(NR) = 4,
 #endif
-  T(SUB) = 8, /* columns that are eliminated one by one */
-  T(NB)  = 32
+  T(SUB)    = 8, /* columns that are eliminated one by one */
+  T(NBROOM) = 32
 };
 
 /* The exchanges of a panel in a column x: first rows c come from x[from[c]], then x[to[k]] <- x[of[k]] below them */
 typedef struct {
-  int count, from[T(NB)], to[T(NB)], of[T(NB)];
+  int count, from[T(NBROOM)], to[T(NBROOM)], of[T(NBROOM)];
 } T(Moves);
 
 /* A power of two: that many columns have their exchanges done at once */
@@ -56,7 +56,7 @@ static PetscCount T(Stride)(PetscInt kl, PetscInt w)
 
 static size_t T(LUWorkSize)(PetscInt kl, PetscInt ku)
 {
-  return (size_t)(T(Stride)(kl, T(NB)) * T(NB)) * sizeof(F);
+  return (size_t)(T(Stride)(kl, T(NBROOM)) * T(NBROOM)) * sizeof(F);
 }
 
 /*
@@ -285,19 +285,19 @@ SPIKE_INLINE void T(Copy)(F *to, const F *from, PetscCount m)
 }
 
 /*
-  x <- L^-1 x for nr columns of w elements, stride NB, L unit lower triangular. W rows at a time, minus L times the rows
-  above, then by substitution in registers. Elements after the last of x change too.
+  x <- L^-1 x for nr columns of w elements, stride NBROOM, L unit lower triangular. W rows at a time, minus L times the
+  rows above, then by substitution in registers. Elements after the last of x change too.
 */
 SPIKE_INLINE void T(SolveUnit)(int w, const int nr, const F *L, PetscCount ldl, F *x)
 {
   for (int r = 0; r < w; r += T(W)) {
     VF(t) v[8];
 
-    SpikeUnroll(t, nr) v[t] = VF(load)(x + t * T(NB) + r);
+    SpikeUnroll(t, nr) v[t] = VF(load)(x + t * T(NBROOM) + r);
     for (int k = 0; k < r; k++) {
       const VF(t) l = VF(load)(L + k * ldl + r);
 
-      SpikeUnroll(t, nr) v[t] = VF(fnma)(l, VF(set1)(x[t * T(NB) + k]), v[t]);
+      SpikeUnroll(t, nr) v[t] = VF(fnma)(l, VF(set1)(x[t * T(NBROOM) + k]), v[t]);
     }
     SpikeUnroll(e, T(W) - 1) {
       if (r + e < w) {
@@ -306,7 +306,7 @@ SPIKE_INLINE void T(SolveUnit)(int w, const int nr, const F *L, PetscCount ldl, 
         SpikeUnroll(t, nr) v[t] = VF(fnma)(l, VF(splat)(v[t], e), v[t]);
       }
     }
-    SpikeUnroll(t, nr) VF(store)(x + t * T(NB) + r, v[t]);
+    SpikeUnroll(t, nr) VF(store)(x + t * T(NBROOM) + r, v[t]);
   }
 }
 
@@ -318,14 +318,14 @@ SPIKE_INLINE void T(SolveUnit)(int w, const int nr, const F *L, PetscCount ldl, 
 static void T(Trailing)(int w, const T(Moves) * moves, PetscCount n, PetscCount m, PetscCount k0, F *C, PetscCount ldc,
                         F *U, PetscCount ldu, const F *L, PetscCount ldl)
 {
-  F B[T(NB) * T(NR)];
+  F B[T(NBROOM) * T(NR)];
 
   if (n % T(NR) || w % T(W)) memset(B, 0, sizeof(B));
   for (PetscCount t = 0; t < n; t += T(NR)) {
     const int nt = (int)PetscMin(T(NR), n - t);
 
     for (int k = 0; k < nt; k++) {
-      F *c = C + (t + k) * ldc, *b = B + k * T(NB);
+      F *c = C + (t + k) * ldc, *b = B + k * T(NBROOM);
 
       if (moves) {
         for (int i = 0; i < w; i++) b[i] = c[moves->from[i]];
@@ -335,15 +335,15 @@ static void T(Trailing)(int w, const T(Moves) * moves, PetscCount n, PetscCount 
       }
     }
     T(SolveUnit)(w, T(NR), L, ldl, B);
-    for (int k = 0; k < nt; k++) T(Copy)(U + (t + k) * ldu, B + k * T(NB), w);
-    T(Product)(m, nt, w, PetscMax(0, k0 + t), L + w, ldl, B, T(NB), C + t * ldc + w, ldc);
+    for (int k = 0; k < nt; k++) T(Copy)(U + (t + k) * ldu, B + k * T(NBROOM), w);
+    T(Product)(m, nt, w, PetscMax(0, k0 + t), L + w, ldl, B, T(NBROOM), C + t * ldc + w, ldc);
   }
 }
 
 /* Panels from row j on are not factored: sweeps over them may give anything, but go to no other rows */
 static void T(NoExchanges)(F *a, PetscCount ld, PetscCount n, PetscCount j, PetscCount w)
 {
-  int swap[T(NB)];
+  int swap[T(NBROOM)];
 
   for (int c = 0; c < w; c++) swap[c] = c;
   for (; j < n; j += w) memcpy(a + j * ld, swap, (size_t)PetscMin(w, n - j) * sizeof(int));
@@ -352,7 +352,7 @@ static void T(NoExchanges)(F *a, PetscCount ld, PetscCount n, PetscCount j, Pets
 /* The exchanges of w steps: where each row of a column comes from. Rows that leave the first w go below them. */
 static void T(SetMoves)(int w, const int swap[], T(Moves) * moves)
 {
-  int below[T(NB)], of[T(NB)], nb = 0; /* rows below that have been touched, and what they hold */
+  int below[T(NBROOM)], of[T(NBROOM)], nb = 0; /* rows below that have been touched, and what they hold */
 
   for (int c = 0; c < w; c++) moves->from[c] = c;
   for (int c = 0; c < w; c++) {
@@ -384,7 +384,7 @@ static void T(LU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeBan
   const PetscCount n = n_, kl = kl_, w = T(Panel)(kl_, ku_), hu = kl + ku_, ld = SpikePivotedLd(kl_, ku_, w);
   const PetscCount diag = SpikePivotedDiagonal(kl_, ku_, w), ldp = T(Stride)(kl_, (PetscInt)w);
   F               *a = (F *)array, *P = (F *)piv->work;
-  int              swap[T(NB)];
+  int              swap[T(NBROOM)];
   T(Moves) moves;
 
   piv->nboost   = 0;

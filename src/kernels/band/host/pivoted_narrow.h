@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   pivoted_narrow.h: LU with partial pivoting of narrow bands, kl <= 4 and kl + ku <= 8, whose columns are shorter than a
-  vector. The factors are those of pivoted_lu.h, panel by panel: a window of the panel and the kl + ku columns beside it
+  vector. The factors are those of pivoted_lu.h, panel by panel: a front of the panel and the kl + ku columns beside it
   is eliminated column by column, by loops of constant length, and without a branch that depends on a value.
 */
 
 enum {
   T(NARROW_KL) = 4,
   T(NARROW_HU) = 8,                        /* kl + ku                              */
-  T(WC)        = T(SUB) + T(NARROW_HU),    /* columns of a window                  */
+  T(WC)        = T(SUB) + T(NARROW_HU),    /* columns of a front                  */
   T(WR)        = T(SUB) + T(NARROW_KL) + 4 /* rows, and some more: two cache lines */
 };
 
 /*
-  The wj columns of a panel are eliminated in a window, whose first row and column are `row` of the block; nu: columns
-  beside the panel. KL >= kl: the constant that the loops have, rows beyond kl are zeros
+  The wj columns of a panel are eliminated in a front, whose first row and column are `row` of the block; nu: columns
+  beside the panel. KLMAX >= kl: the constant that the loops have, rows beyond kl are zeros
 */
-SPIKE_INLINE PetscBool T(NarrowPanel)(const int KL, int wj, int nu, int hu, F P[][T(WR)], PetscCount row,
+SPIKE_INLINE PetscBool T(NarrowPanel)(const int KLMAX, int wj, int nu, int hu, F P[][T(WR)], PetscCount row,
                                       SpikeBandPivot *piv, int swap[])
 {
   for (int c = 0; c < wj; c++) {
@@ -25,7 +25,7 @@ SPIKE_INLINE PetscBool T(NarrowPanel)(const int KL, int wj, int nu, int hu, F P[
     int   k    = 0;
 
     /* the first one of the largest; what is not a number stays until it is the first, where it is a bad pivot */
-    for (int r = 1; r <= KL; r++) {
+    for (int r = 1; r <= KLMAX; r++) {
       const FREAL size = T(Size)(d[r]);
 
       k += (size > most) * (r - k);
@@ -36,14 +36,14 @@ SPIKE_INLINE PetscBool T(NarrowPanel)(const int KL, int wj, int nu, int hu, F P[
     for (int t = 0; t < c; t++) T(Swap)(P[t] + c, k);
     d[k] = d[0];
     d[0] = inv;
-    for (int r = 1; r <= KL; r++) d[r] = l[r - 1] = d[r] * inv;
+    for (int r = 1; r <= KLMAX; r++) d[r] = l[r - 1] = d[r] * inv;
     for (int t = c + 1; t <= PetscMin(c + hu, wj + nu - 1); t++) {
       F      *p = P[t] + c;
       const F u = p[k];
 
       p[k] = p[0];
       p[0] = u;
-      for (int r = 1; r <= KL; r++) p[r] -= l[r - 1] * u;
+      for (int r = 1; r <= KLMAX; r++) p[r] -= l[r - 1] * u;
     }
   }
   return PETSC_TRUE;
@@ -55,7 +55,7 @@ static void T(NarrowLU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, Sp
   const PetscCount diag = SpikePivotedDiagonal(kl_, ku_, w);
   F               *a    = (F *)array;
   F                P[T(WC)][T(WR)];
-  int              swap[T(NB)];
+  int              swap[T(NBROOM)];
 
   piv->nboost   = 0;
   piv->badrow   = -1;
@@ -66,7 +66,7 @@ static void T(NarrowLU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, Sp
     F               *base = a + j * ld, *lu = base + w, *U = lu + w * (kl + w);
     PetscBool        good;
 
-    for (int c = 0; c < wj + nu; c++) { /* element (r, c) of the window is in raw column j + c */
+    for (int c = 0; c < wj + nu; c++) { /* element (r, c) of the front is in raw column j + c */
       const F *from = base + c * ld + diag - c;
 
       memset(P[c], 0, sizeof(P[c]));

@@ -9,7 +9,7 @@
 /* One panel: rows j .. j + w - 1 of x, m rows of L below them, nu columns of U beside them */
 typedef struct {
   PetscCount j, m, nu, ldl, ldu;
-  int        w, swap[T(NB)];
+  int        w, swap[T(NBROOM)];
   const F   *L, *U; /* [L11 with U11 above and inverses of pivots on the diagonal; L21], and U12 */
 } T(Panel_);
 
@@ -41,18 +41,18 @@ static void T(Range)(const SpikeBandFactors *f, PetscInt *lo, PetscInt *hi)
 /* The rows of a panel of nc columns of x in a buffer with zeros, and back */
 SPIKE_INLINE void T(GetRows)(const T(Panel_) * p, PetscInt nc, const S *x, PetscCount ldx, F *B)
 {
-  if (nc > 1 && nc < SPIKE_PIVOTED_COLS) memset(B, 0, sizeof(F) * T(NB) * SPIKE_PIVOTED_COLS);
-  for (PetscInt t = 0; t < nc; t++) T(Copy)(B + t * T(NB), x + t * ldx + p->j, p->w);
+  if (nc > 1 && nc < SPIKE_PIVOTED_COLS) memset(B, 0, sizeof(F) * T(NBROOM) * SPIKE_PIVOTED_COLS);
+  for (PetscInt t = 0; t < nc; t++) T(Copy)(B + t * T(NBROOM), x + t * ldx + p->j, p->w);
 }
 
 SPIKE_INLINE void T(PutRows)(const T(Panel_) * p, PetscInt nc, S *x, PetscCount ldx, const F *B)
 {
-  for (PetscInt t = 0; t < nc; t++) T(Copy)(x + t * ldx + p->j, B + t * T(NB), p->w);
+  for (PetscInt t = 0; t < nc; t++) T(Copy)(x + t * ldx + p->j, B + t * T(NBROOM), p->w);
 }
 
 static void T(LowerPanel)(const T(Panel_) * p, PetscInt nc, S *x, PetscCount ldx)
 {
-  F B[T(NB) * SPIKE_PIVOTED_COLS];
+  F B[T(NBROOM) * SPIKE_PIVOTED_COLS];
 
   for (PetscInt t = 0; t < nc; t++) {
     S *xt = x + t * ldx + p->j;
@@ -68,7 +68,7 @@ static void T(LowerPanel)(const T(Panel_) * p, PetscInt nc, S *x, PetscCount ldx
   if (nc == 1) T(SolveUnit)(p->w, 1, p->L, p->ldl, B);
   else T(SolveUnit)(p->w, SPIKE_PIVOTED_COLS, p->L, p->ldl, B);
   T(PutRows)(p, nc, x, ldx, B);
-  T(Product)(p->m, nc, p->w, 0, p->L + p->w, p->ldl, B, T(NB), x + p->j + p->w, ldx);
+  T(Product)(p->m, nc, p->w, 0, p->L + p->w, p->ldl, B, T(NBROOM), x + p->j + p->w, ldx);
 }
 
 static void T(Lower)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs, const S *b, PetscCount ldb, S *x,
@@ -94,11 +94,11 @@ SPIKE_INLINE void T(SolveUpper)(int w, const int nr, const F *U, PetscCount ldu,
   for (int r = (w - 1) / T(W) * T(W); r >= 0; r -= T(W)) {
     VF(t) v[8];
 
-    SpikeUnroll(t, nr) v[t] = VF(load)(x + t * T(NB) + r);
+    SpikeUnroll(t, nr) v[t] = VF(load)(x + t * T(NBROOM) + r);
     for (int k = w - 1; k >= r + T(W); k--) {
       const VF(t) u = VF(load)(U + k * ldu + r);
 
-      SpikeUnroll(t, nr) v[t] = VF(fnma)(u, VF(set1)(x[t * T(NB) + k]), v[t]);
+      SpikeUnroll(t, nr) v[t] = VF(fnma)(u, VF(set1)(x[t * T(NBROOM) + k]), v[t]);
     }
     SpikeUnroll(i, T(W)) {
       const int e = T(W) - 1 - i;
@@ -110,8 +110,8 @@ SPIKE_INLINE void T(SolveUpper)(int w, const int nr, const F *U, PetscCount ldu,
         SpikeUnroll(t, nr) {
           const VF(t) y = VF(mul)(VF(splat)(v[t], e), inv);
 
-          x[t * T(NB) + r + e] = VF(lane)(y, 0);
-          v[t]                 = VF(fnma)(u, y, v[t]);
+          x[t * T(NBROOM) + r + e] = VF(lane)(y, 0);
+          v[t]                     = VF(fnma)(u, y, v[t]);
         }
       }
     }
@@ -120,7 +120,7 @@ SPIKE_INLINE void T(SolveUpper)(int w, const int nr, const F *U, PetscCount ldu,
 
 static void T(UpperPanel)(const T(Panel_) * p, PetscInt nc, S *x, PetscCount ldx)
 {
-  F B[T(NB) * SPIKE_PIVOTED_COLS];
+  F B[T(NBROOM) * SPIKE_PIVOTED_COLS];
 
   T(Product)(p->w, nc, p->nu, 0, p->U, p->ldu, x + p->j + p->w, ldx, x + p->j, ldx);
   T(GetRows)(p, nc, x, ldx, B);

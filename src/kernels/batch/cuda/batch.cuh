@@ -2,7 +2,7 @@
 /* batch.cuh: batches of systems on a CUDA device: a warp a group, a lane a system */
 #pragma once
 
-#include "kernels/common/cuda/fit.cuh"
+#include "kernels/common/cuda/device.cuh"
 #include "kernels/common/cuda/warp.cuh"
 extern "C" {
 #include "kernels/batch/batch.h"
@@ -35,11 +35,11 @@ struct SpikeBatchCUDA {
   const SpikeDevice *gpu;
 };
 
-/* Half-bandwidths that kernels are made for: as they are, or up to KL and KU */
+/* Half-bandwidths that kernels are made for: as they are, or up to KLMAX and KUMAX */
 template <int L, int U, bool E>
 struct SpikeBatchBand {
-  static constexpr int  KL = L, KU = U;
-  static constexpr bool EXACT = E;
+  static constexpr int  KLMAX = L, KUMAX = U;
+  static constexpr bool ASIS = E;
 
   __device__ static int kl(const SpikeBatchGroups &t) { return E ? L : t.kl; }
   __device__ static int ku(const SpikeBatchGroups &t) { return E ? U : t.ku; }

@@ -53,41 +53,41 @@ __device__ static inline void SpikeBatchSeenEnd(const SpikeBatchSeen &seen, Pets
 }
 
 /* Rows of U in registers: u[k][j] = u_(i-k-1, i-k-1+j), u[k][0] the inverse of the pivot */
-template <int KL, int KU>
+template <int KLMAX, int KUMAX>
 struct SpikeBatchRegisters {
-  PetscScalar u[KL][KU + 1];
+  PetscScalar u[KLMAX][KUMAX + 1];
 
   __device__ void begin(PetscScalar *, const PetscScalar *, int)
   {
-    SpikeUnroll2(k, KL, j, KU + 1) u[k][j] = PetscScalar(0.0);
+    SpikeUnroll2(k, KLMAX, j, KUMAX + 1) u[k][j] = PetscScalar(0.0);
   }
   __device__ PetscScalar get(PetscInt, int k, int j) const { return u[k - 1][j]; }
   __device__ void        put(PetscInt, const PetscScalar *row)
   {
-    SpikeUnroll(k, KL - 1)
-      SpikeUnroll(j, KU + 1) u[KL - 1 - k][j] = u[KL - 2 - k][j];
-    SpikeUnroll(j, KU + 1) u[0][j] = row[j];
+    SpikeUnroll(k, KLMAX - 1)
+      SpikeUnroll(j, KUMAX + 1) u[KLMAX - 1 - k][j] = u[KLMAX - 2 - k][j];
+    SpikeUnroll(j, KUMAX + 1) u[0][j] = row[j];
   }
 };
 
-/* Rows of U in shared memory, where row i is in place i % KL */
-template <int KL, int KU>
+/* Rows of U in shared memory, where row i is in place i % KLMAX */
+template <int KLMAX, int KUMAX>
 struct SpikeBatchRing {
-  static_assert((KL & (KL - 1)) == 0, "a power of two");
+  static_assert((KLMAX & (KLMAX - 1)) == 0, "a power of two");
   PetscScalar *ring;
 
   __device__ void begin(PetscScalar *shared, const PetscScalar *, int)
   {
     ring = shared + threadIdx.x;
-    for (int k = 0; k < KL * (KU + 1); k++) ring[k * SPIKE_BATCH_LANES] = PetscScalar(0.0);
+    for (int k = 0; k < KLMAX * (KUMAX + 1); k++) ring[k * SPIKE_BATCH_LANES] = PetscScalar(0.0);
   }
   __device__ PetscScalar get(PetscInt i, int k, int j) const
   {
-    return ring[((int)((i - k) & (KL - 1)) * (KU + 1) + j) * SPIKE_BATCH_LANES];
+    return ring[((int)((i - k) & (KLMAX - 1)) * (KUMAX + 1) + j) * SPIKE_BATCH_LANES];
   }
   __device__ void put(PetscInt i, const PetscScalar *row)
   {
-    SpikeUnroll(j, KU + 1) ring[((int)(i & (KL - 1)) * (KU + 1) + j) * SPIKE_BATCH_LANES] = row[j];
+    SpikeUnroll(j, KUMAX + 1) ring[((int)(i & (KLMAX - 1)) * (KUMAX + 1) + j) * SPIKE_BATCH_LANES] = row[j];
   }
 };
 
@@ -115,13 +115,14 @@ __global__ void __launch_bounds__(SPIKE_BATCH_LANES)
                           double *badvalue, SpikeBatchReport *report)
 {
   extern __shared__ __align__(16) char shared[];
-  constexpr int  KL = B::KL, KU = B::KU, W = KL + 1 + KU, ROWS = W * (int)sizeof(PetscScalar) <= 72 ? 4 : 1;
+  constexpr int                        KLMAX = B::KLMAX, KUMAX = B::KUMAX, W = KLMAX + 1 + KUMAX,
+                ROWSAHEAD = W * (int)sizeof(PetscScalar) <= 72 ? 4 : 1;
   const int      kl = B::kl(t), ku = B::ku(t), width = B::width(t);
   const PetscInt group = (PetscInt)blockIdx.x, lane = group * SPIKE_BATCH_LANES + threadIdx.x, m = t.rows[group],
                  len  = t.len[lane];
   PetscScalar   *a    = t.a + t.off[group] + threadIdx.x;
   SpikeBatchSeen seen = SpikeBatchSeenBegin(policy);
-  PetscScalar    ahead[ROWS][W];
+  PetscScalar    ahead[ROWSAHEAD][W];
   U              u;
 
   auto load = [&](PetscInt i, PetscScalar *to) {
@@ -129,34 +130,34 @@ __global__ void __launch_bounds__(SPIKE_BATCH_LANES)
 
     SpikeUnroll(d, W) {
       to[d] = PetscScalar(0.0);
-      if (d >= KL - kl && d <= KL + ku) to[d] = from[(d - KL + kl) * SPIKE_BATCH_LANES];
+      if (d >= KLMAX - kl && d <= KLMAX + ku) to[d] = from[(d - KLMAX + kl) * SPIKE_BATCH_LANES];
     }
   };
 
   if (!m) return;
   u.begin((PetscScalar *)shared, a + kl * SPIKE_BATCH_LANES, width);
-  SpikeUnroll(r, ROWS) load(r, ahead[r]);
-  for (PetscInt i0 = 0; i0 < m; i0 += ROWS) {
-    SpikeUnroll(r, ROWS) {
+  SpikeUnroll(r, ROWSAHEAD) load(r, ahead[r]);
+  for (PetscInt i0 = 0; i0 < m; i0 += ROWSAHEAD) {
+    SpikeUnroll(r, ROWSAHEAD) {
       const PetscInt i  = i0 + r;
       PetscScalar   *at = a + (PetscInt64)i * width * SPIKE_BATCH_LANES, row[W];
 
       if (i >= m) break;
       SpikeUnroll(d, W) row[d] = ahead[r][d];
-      load(i + ROWS, ahead[r]);
-      SpikeUnroll(e, KL) {
-        const int k = KL - e;
+      load(i + ROWSAHEAD, ahead[r]);
+      SpikeUnroll(e, KLMAX) {
+        const int k = KLMAX - e;
 
         if (k <= kl) {
           row[e] = SpikeBatchMultiply(row[e], u.get(i, k, 0));
-          SpikeUnroll(j, KU)
+          SpikeUnroll(j, KUMAX)
             if (j < ku) row[e + 1 + j] = SpikeBatchFnma(row[e], u.get(i, k, j + 1), row[e + 1 + j]);
         }
       }
-      row[KL] = PetscScalar(1.0) / SpikeBatchPivot(seen, row[KL], i, len);
-      u.put(i, row + KL);
+      row[KLMAX] = PetscScalar(1.0) / SpikeBatchPivot(seen, row[KLMAX], i, len);
+      u.put(i, row + KLMAX);
       SpikeUnroll(d, W) {
-        if (d >= KL - kl && d <= KL + ku) at[(d - KL + kl) * SPIKE_BATCH_LANES] = row[d];
+        if (d >= KLMAX - kl && d <= KLMAX + ku) at[(d - KLMAX + kl) * SPIKE_BATCH_LANES] = row[d];
       }
     }
   }
@@ -188,13 +189,13 @@ PetscErrorCode SpikeBatchSetUp_CUDA(SpikeBatch *t, SpikePivot *pivot, const doub
   PetscCall(SpikeBatchDispatch(h->g, [&](auto band) {
     typedef decltype(band) B;
 
-    if constexpr (B::KL * B::KU * sizeof(PetscScalar) <= 512)
-      return SpikeBatchFactor_Private<B, SpikeBatchRegisters<B::KL, B::KU>>(h, policy, 0, stream);
+    if constexpr (B::KLMAX * B::KUMAX * sizeof(PetscScalar) <= 512)
+      return SpikeBatchFactor_Private<B, SpikeBatchRegisters<B::KLMAX, B::KUMAX>>(h, policy, 0, stream);
     else {
-      const size_t ring = (size_t)B::KL * (B::KU + 1) * SPIKE_BATCH_LANES * sizeof(PetscScalar);
+      const size_t ring = (size_t)B::KLMAX * (B::KUMAX + 1) * SPIKE_BATCH_LANES * sizeof(PetscScalar);
 
       if (ring > (size_t)h->gpu->shared) return SpikeBatchFactor_Private<B, SpikeBatchWritten>(h, policy, 0, stream);
-      return SpikeBatchFactor_Private<B, SpikeBatchRing<B::KL, B::KU>>(h, policy, ring, stream);
+      return SpikeBatchFactor_Private<B, SpikeBatchRing<B::KLMAX, B::KUMAX>>(h, policy, ring, stream);
     }
   }));
   PetscCall(PetscLogGpuFlops((2.0 * t->ku + 1.0) * t->kl * t->start[t->nsys]));

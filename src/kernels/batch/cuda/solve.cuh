@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   solve.cuh: the substitutions of a batch on CUDA devices. A warp solves a group for one right-hand side. Vectors are in
-  the order of the rows, a group in that of its lanes: tiles of 32 rows of 32 systems are transposed in shared memory,
+  the order of the rows, a group in that of its lanes: patches of 32 rows of 32 systems are transposed in shared memory,
   on their way from and to the vectors, which are read and written in whole lines.
 */
 #pragma once
@@ -9,25 +9,25 @@
 #include "batch.cuh"
 #include "kernels/common/cuda/async.cuh"
 
-#define SPIKE_BATCH_TILE  32
-#define SPIKE_BATCH_LD    (SPIKE_BATCH_LANES + 1) /* so that columns of a tile lie in different banks */
-#define SPIKE_BATCH_AHEAD 2                       /* tiles on their way */
+#define SPIKE_BATCH_PATCH 32
+#define SPIKE_BATCH_LD    (SPIKE_BATCH_LANES + 1) /* so that columns of a patch lie in different banks */
+#define SPIKE_BATCH_AHEAD 2                       /* patches on their way */
 
-/* Vectors of a group in shared memory: all of their tiles, or as many as are worked on */
-template <bool RESIDENT>
+/* Vectors of a group in shared memory: all of their patches, or as many as are worked on */
+template <bool INSHARED>
 struct SpikeBatchVector {
-  PetscScalar *tile;
-  PetscInt     first, len, tiles; /* of this lane's system; tiles of the longest */
+  PetscScalar *patch;
+  PetscInt     first, len, patches; /* of this lane's system; patches of the longest */
 
   __device__ PetscScalar *at(PetscInt k) const
   {
-    return tile + (RESIDENT ? k : k % (SPIKE_BATCH_AHEAD + 1)) * (SPIKE_BATCH_TILE * SPIKE_BATCH_LD);
+    return patch + (INSHARED ? k : k % (SPIKE_BATCH_AHEAD + 1)) * (SPIKE_BATCH_PATCH * SPIKE_BATCH_LD);
   }
-  /* tile k <- its rows, which are there after wait(); zeros after the end of a system */
+  /* patch k <- its rows, which are there after wait(); zeros after the end of a system */
   __device__ void fetch(PetscInt k, const PetscScalar *from) const
   {
-    if (k >= 0 && k < tiles) {
-      const PetscInt row = k * SPIKE_BATCH_TILE + threadIdx.x;
+    if (k >= 0 && k < patches) {
+      const PetscInt row = k * SPIKE_BATCH_PATCH + threadIdx.x;
       PetscScalar   *to  = at(k) + threadIdx.x * SPIKE_BATCH_LD;
 
 #pragma unroll 8
@@ -40,7 +40,7 @@ struct SpikeBatchVector {
     }
     SpikeCopyCommit();
   }
-  /* all tiles that were fetched but the last SPIKE_BATCH_AHEAD are there, for all lanes */
+  /* all patches that were fetched but the last SPIKE_BATCH_AHEAD are there, for all lanes */
   __device__ void wait() const
   {
     SpikeCopyWaitGroups<SPIKE_BATCH_AHEAD>();
@@ -48,7 +48,7 @@ struct SpikeBatchVector {
   }
   __device__ void store(PetscInt k, PetscScalar *to) const
   {
-    const PetscInt     row = k * SPIKE_BATCH_TILE + threadIdx.x;
+    const PetscInt     row = k * SPIKE_BATCH_PATCH + threadIdx.x;
     const PetscScalar *v   = at(k) + threadIdx.x * SPIKE_BATCH_LD;
 
     __syncwarp();
@@ -80,144 +80,147 @@ __device__ static inline void SpikeBatchLoad(const PetscScalar *a, PetscInt64 ro
   }
 }
 
-/* y_i = b_i - sum_d l_(i, i-d) y_(i-d). f[KL - d] = l_(i, i-d) */
-template <int KL>
+/* y_i = b_i - sum_d l_(i, i-d) y_(i-d). f[KLMAX - d] = l_(i, i-d) */
+template <int KLMAX>
 struct SpikeBatchLower {
-  static constexpr int N = KL;
-  PetscScalar          w[KL]; /* w[d]: row i - d - 1 */
+  static constexpr int N = KLMAX;
+  PetscScalar          w[KLMAX]; /* w[d]: row i - d - 1 */
 
   __device__ PetscScalar step(PetscScalar b, const PetscScalar f[])
   {
-    SpikeUnroll(e, KL) b = SpikeBatchFnma(f[e], w[KL - 1 - e], b);
-    SpikeUnroll(e, KL - 1) w[KL - 1 - e] = w[KL - 2 - e];
+    SpikeUnroll(e, KLMAX) b = SpikeBatchFnma(f[e], w[KLMAX - 1 - e], b);
+    SpikeUnroll(e, KLMAX - 1) w[KLMAX - 1 - e] = w[KLMAX - 2 - e];
     return w[0] = b;
   }
 };
 
 /* x_i = (y_i - sum_d u_(i, i+d) x_(i+d)) / u_ii. f[0]: the inverse of the pivot, f[d] = u_(i, i+d) */
-template <int KU>
+template <int KUMAX>
 struct SpikeBatchUpper {
-  static constexpr int N = KU + 1;
-  PetscScalar          w[KU]; /* w[d]: row i + d + 1 */
+  static constexpr int N = KUMAX + 1;
+  PetscScalar          w[KUMAX]; /* w[d]: row i + d + 1 */
 
   __device__ PetscScalar step(PetscScalar y, const PetscScalar f[])
   {
-    SpikeUnroll(e, KU) y = SpikeBatchFnma(f[KU - e], w[KU - 1 - e], y);
-    SpikeUnroll(e, KU - 1) w[KU - 1 - e] = w[KU - 2 - e];
+    SpikeUnroll(e, KUMAX) y = SpikeBatchFnma(f[KUMAX - e], w[KUMAX - 1 - e], y);
+    SpikeUnroll(e, KUMAX - 1) w[KUMAX - 1 - e] = w[KUMAX - 2 - e];
     return w[0] = SpikeBatchMultiply(y, f[0]);
   }
 };
 
 /* U^T y = b: y_i = (b_i + w_0) / u_ii, then w_(d-1) = w_d - u_(i, i+d) y_i: what later rows lack */
-template <int KU>
+template <int KUMAX>
 struct SpikeBatchUpperTrans {
-  static constexpr int N = KU + 1;
-  PetscScalar          w[KU];
+  static constexpr int N = KUMAX + 1;
+  PetscScalar          w[KUMAX];
 
   __device__ PetscScalar step(PetscScalar b, const PetscScalar f[])
   {
     const PetscScalar y = SpikeBatchMultiply(b + w[0], f[0]);
 
-    SpikeUnroll(d, KU) w[d] = SpikeBatchFnma(f[d + 1], y, d + 1 < KU ? w[d + 1 < KU ? d + 1 : d] : PetscScalar(0.0));
+    SpikeUnroll(d, KUMAX)
+      w[d] = SpikeBatchFnma(f[d + 1], y, d + 1 < KUMAX ? w[d + 1 < KUMAX ? d + 1 : d] : PetscScalar(0.0));
     return y;
   }
 };
 
 /* L^T x = y: x_i = y_i + w_0, then w_(d-1) = w_d - l_(i, i-d) x_i */
-template <int KL>
+template <int KLMAX>
 struct SpikeBatchLowerTrans {
-  static constexpr int N = KL;
-  PetscScalar          w[KL];
+  static constexpr int N = KLMAX;
+  PetscScalar          w[KLMAX];
 
   __device__ PetscScalar step(PetscScalar y, const PetscScalar f[])
   {
     const PetscScalar x = y + w[0];
 
-    SpikeUnroll(d, KL)
-      w[d] = SpikeBatchFnma(f[KL - 1 - d], x, d + 1 < KL ? w[d + 1 < KL ? d + 1 : d] : PetscScalar(0.0));
+    SpikeUnroll(d, KLMAX)
+      w[d] = SpikeBatchFnma(f[KLMAX - 1 - d], x, d + 1 < KLMAX ? w[d + 1 < KLMAX ? d + 1 : d] : PetscScalar(0.0));
     return x;
   }
 };
 
 /*
-  One pass over the rows, downwards or up, in place in the tiles of v, which are fetched from `from` (NULL: they are
+  One pass over the rows, downwards or up, in place in the patches of v, which are fetched from `from` (NULL: they are
   there) and stored to `to` (NULL: they stay). a: element 0 of row 0, of those that the pass reads; lo, hi: which of
   its N elements are stored
 */
-template <typename P, bool UP, bool RESIDENT>
-__device__ static inline void SpikeBatchPass(const SpikeBatchVector<RESIDENT> &v, PetscInt m, const PetscScalar *a,
+template <typename P, bool UPWARDS, bool INSHARED>
+__device__ static inline void SpikeBatchPass(const SpikeBatchVector<INSHARED> &v, PetscInt m, const PetscScalar *a,
                                              int width, int lo, int hi, const PetscScalar *from, PetscScalar *to)
 {
-  constexpr int ROWS = SpikeBatchRowsAhead<P::N>::value;
-  PetscScalar   f[ROWS][P::N];
+  constexpr int ROWSAHEAD = SpikeBatchRowsAhead<P::N>::value;
+  PetscScalar   f[ROWSAHEAD][P::N];
   P             p;
 
   auto row = [&](PetscInt k) { return (PetscInt64)max((PetscInt)0, min(m - 1, k)) * width; };
 
   SpikeUnroll(d, (int)(sizeof(p.w) / sizeof(p.w[0]))) p.w[d] = PetscScalar(0.0);
   if (from)
-    for (int k = 0; k < SPIKE_BATCH_AHEAD; k++) v.fetch(UP ? v.tiles - 1 - k : k, from);
-  /* rows in the order of the pass begin at the end of a tile, which may have fewer of them */
-  SpikeUnroll(r, ROWS) SpikeBatchLoad<P::N>(a, row(UP ? v.tiles * SPIKE_BATCH_TILE - 1 - r : r), lo, hi, f[r]);
-  for (PetscInt step = 0; step < v.tiles; step++) {
-    const PetscInt k    = UP ? v.tiles - 1 - step : step;
-    PetscScalar   *tile = v.at(k) + threadIdx.x;
+    for (int k = 0; k < SPIKE_BATCH_AHEAD; k++) v.fetch(UPWARDS ? v.patches - 1 - k : k, from);
+  /* rows in the order of the pass begin at the end of a patch, which may have fewer of them */
+  SpikeUnroll(r, ROWSAHEAD)
+    SpikeBatchLoad<P::N>(a, row(UPWARDS ? v.patches * SPIKE_BATCH_PATCH - 1 - r : r), lo, hi, f[r]);
+  for (PetscInt step = 0; step < v.patches; step++) {
+    const PetscInt k     = UPWARDS ? v.patches - 1 - step : step;
+    PetscScalar   *patch = v.at(k) + threadIdx.x;
 
     if (from) {
-      v.fetch(UP ? k - SPIKE_BATCH_AHEAD : k + SPIKE_BATCH_AHEAD, from);
+      v.fetch(UPWARDS ? k - SPIKE_BATCH_AHEAD : k + SPIKE_BATCH_AHEAD, from);
       v.wait();
     }
-    for (int r0 = 0; r0 < SPIKE_BATCH_TILE; r0 += ROWS) {
-      SpikeUnroll(r, ROWS) {
-        const int      x = UP ? SPIKE_BATCH_TILE - 1 - r0 - r : r0 + r;
-        const PetscInt i = k * SPIKE_BATCH_TILE + x;
+    for (int r0 = 0; r0 < SPIKE_BATCH_PATCH; r0 += ROWSAHEAD) {
+      SpikeUnroll(r, ROWSAHEAD) {
+        const int      x = UPWARDS ? SPIKE_BATCH_PATCH - 1 - r0 - r : r0 + r;
+        const PetscInt i = k * SPIKE_BATCH_PATCH + x;
 
-        if (i < m) tile[x * SPIKE_BATCH_LD] = p.step(tile[x * SPIKE_BATCH_LD], f[r]);
-        SpikeBatchLoad<P::N>(a, row(UP ? i - ROWS : i + ROWS), lo, hi, f[r]);
+        if (i < m) patch[x * SPIKE_BATCH_LD] = p.step(patch[x * SPIKE_BATCH_LD], f[r]);
+        SpikeBatchLoad<P::N>(a, row(UPWARDS ? i - ROWSAHEAD : i + ROWSAHEAD), lo, hi, f[r]);
       }
     }
     if (to) v.store(k, to);
   }
 }
 
-template <typename B, bool TRANS, bool RESIDENT>
+template <typename B, bool TRANSPOSED, bool INSHARED>
 __global__ void __launch_bounds__(SPIKE_BATCH_LANES)
   SpikeBatchSolve_Kernel(const __grid_constant__ SpikeBatchGroups t, int nrhs, const PetscScalar *b, PetscCount ldb,
                          PetscScalar *x, PetscCount ldx)
 {
   extern __shared__ __align__(16) char shared[];
-  constexpr int                        KL = B::KL, KU = B::KU;
+  constexpr int                        KLMAX = B::KLMAX, KUMAX = B::KUMAX;
   const PetscInt     group = (PetscInt)(blockIdx.x / nrhs), lane = group * SPIKE_BATCH_LANES + threadIdx.x;
   const int          col = (int)(blockIdx.x % nrhs), kl = B::kl(t), ku = B::ku(t), width = B::width(t);
-  const PetscInt     m = t.rows[group], tiles = (m + SPIKE_BATCH_TILE - 1) / SPIKE_BATCH_TILE;
+  const PetscInt     m = t.rows[group], patches = (m + SPIKE_BATCH_PATCH - 1) / SPIKE_BATCH_PATCH;
   const PetscScalar *a = t.a + t.off[group] + threadIdx.x, *diagonal = a + kl * SPIKE_BATCH_LANES;
   const PetscScalar *bc = b + col * ldb;
-  PetscScalar       *xc = x + col * ldx, *between = RESIDENT ? NULL : xc;
+  PetscScalar       *xc = x + col * ldx, *between = INSHARED ? NULL : xc;
 
-  const SpikeBatchVector<RESIDENT> v = {(PetscScalar *)shared, t.first[lane], t.len[lane], tiles};
+  const SpikeBatchVector<INSHARED> v = {(PetscScalar *)shared, t.first[lane], t.len[lane], patches};
 
   if (!m) return;
-  if (TRANS) SpikeBatchPass<SpikeBatchUpperTrans<KU>, false>(v, m, diagonal, width, 0, ku + 1, bc, between);
-  else SpikeBatchPass<SpikeBatchLower<KL>, false>(v, m, a, width, KL - kl, KL, bc, between);
-  if (!RESIDENT) { /* what this warp has stored it fetches again */
+  if (TRANSPOSED) SpikeBatchPass<SpikeBatchUpperTrans<KUMAX>, false>(v, m, diagonal, width, 0, ku + 1, bc, between);
+  else SpikeBatchPass<SpikeBatchLower<KLMAX>, false>(v, m, a, width, KLMAX - kl, KLMAX, bc, between);
+  if (!INSHARED) { /* what this warp has stored it fetches again */
     SpikeCopyWait();
     __threadfence_block();
     __syncwarp();
   }
-  if (TRANS) SpikeBatchPass<SpikeBatchLowerTrans<KL>, true>(v, m, a, width, KL - kl, KL, between, xc);
-  else SpikeBatchPass<SpikeBatchUpper<KU>, true>(v, m, diagonal, width, 0, ku + 1, between, xc);
+  if (TRANSPOSED) SpikeBatchPass<SpikeBatchLowerTrans<KLMAX>, true>(v, m, a, width, KLMAX - kl, KLMAX, between, xc);
+  else SpikeBatchPass<SpikeBatchUpper<KUMAX>, true>(v, m, diagonal, width, 0, ku + 1, between, xc);
 }
 
-template <typename B, bool TRANS>
+template <typename B, bool TRANSPOSED>
 static PetscErrorCode SpikeBatchSolve_Private(const SpikeBatchCUDA *h, PetscInt nrhs, const PetscScalar *b,
                                               PetscCount ldb, PetscScalar *x, PetscCount ldx, cudaStream_t stream)
 {
-  const PetscInt tiles = (h->longest + SPIKE_BATCH_TILE - 1) / SPIKE_BATCH_TILE;
-  const size_t   tile = (size_t)SPIKE_BATCH_TILE * SPIKE_BATCH_LD * sizeof(PetscScalar), whole = (size_t)tiles * tile,
-               ring     = (SPIKE_BATCH_AHEAD + 1) * tile;
+  const PetscInt patches = (h->longest + SPIKE_BATCH_PATCH - 1) / SPIKE_BATCH_PATCH;
+  const size_t   patch   = (size_t)SPIKE_BATCH_PATCH * SPIKE_BATCH_LD * sizeof(PetscScalar),
+               whole = (size_t)patches * patch, ring = (SPIKE_BATCH_AHEAD + 1) * patch;
   const bool   resident = whole <= SpikeBatchResident((size_t)h->gpu->shared, ring);
   const size_t bytes    = resident ? whole : ring;
-  const auto   kernel   = resident ? SpikeBatchSolve_Kernel<B, TRANS, true> : SpikeBatchSolve_Kernel<B, TRANS, false>;
+  const auto   kernel   = resident ? SpikeBatchSolve_Kernel<B, TRANSPOSED, true>
+                                   : SpikeBatchSolve_Kernel<B, TRANSPOSED, false>;
 
   PetscFunctionBegin;
   PetscCall(SpikeKernelFit((const void *)kernel, SPIKE_BATCH_LANES, bytes));
@@ -226,7 +229,7 @@ static PetscErrorCode SpikeBatchSolve_Private(const SpikeBatchCUDA *h, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <bool TRANS>
+template <bool TRANSPOSED>
 static PetscErrorCode SpikeBatchSolveColumns(const SpikeBatchCUDA *h, PetscInt nrhs, const PetscScalar *b,
                                              PetscCount ldb, PetscScalar *x, PetscCount ldx, cudaStream_t stream)
 {
@@ -237,7 +240,7 @@ static PetscErrorCode SpikeBatchSolveColumns(const SpikeBatchCUDA *h, PetscInt n
     const PetscInt count = PetscMin(most, nrhs - c);
 
     PetscCall(SpikeBatchDispatch(h->g, [&](auto band) {
-      return SpikeBatchSolve_Private<decltype(band), TRANS>(h, count, b + c * ldb, ldb, x + c * ldx, ldx, stream);
+      return SpikeBatchSolve_Private<decltype(band), TRANSPOSED>(h, count, b + c * ldb, ldb, x + c * ldx, ldx, stream);
     }));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

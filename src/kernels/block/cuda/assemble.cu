@@ -10,7 +10,7 @@ static unsigned SpikeBlockGrid(PetscCount n)
 }
 
 /* Thread t has value t = i bs + r of the message */
-template <bool ADD>
+template <bool ADDTO>
 __global__ void __launch_bounds__(SPIKE_BLOCK_EACH)
   SpikeBlockPack_Kernel(PetscCount n, int bs, const PetscInt *__restrict__ index, const PetscScalar *from,
                         PetscScalar *to)
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_EACH)
   if (t >= n) return;
   const PetscCount i = t / bs, at = (PetscCount)index[i] * bs + (t - i * bs);
 
-  if (ADD) to[at] += from[t];
+  if (ADDTO) to[at] += from[t];
   else to[t] = from[at];
 }
 

@@ -89,11 +89,11 @@ static inline PetscErrorCode SpikeBlockCheckColumns(PetscInt i, PetscInt k, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* LAYOUT where the kernel knows it, or else what the task says */
-template <SpikeBlockLayout LAYOUT>
+/* MAJOR where the kernel knows it, or else what the task says */
+template <SpikeBlockLayout MAJOR>
 __device__ static __forceinline__ bool SpikeBlockIsRowmajor(const SpikeBlockItem &t)
 {
-  return LAYOUT == SPIKE_BLOCK_EITHER ? t.rowmajor : LAYOUT == SPIKE_BLOCK_ROWMAJOR;
+  return MAJOR == SPIKE_BLOCK_EITHER ? t.rowmajor : MAJOR == SPIKE_BLOCK_ROWMAJOR;
 }
 
 /* conj(v) where wanted, in real arithmetic v */

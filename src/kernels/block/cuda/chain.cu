@@ -6,16 +6,16 @@
   A thread block has a tile of rows for each warp, once: rows that the first task has read or written are in the caches
   when the second one wants them
 */
-template <int COLUMNS, typename V>
+template <int MAXCOLS, typename V>
 __global__ void __launch_bounds__(SPIKE_BLOCK_THREADS,
-                                  SpikeBlockLeast(SPIKE_BLOCK_KIND_AXPY, COLUMNS, 0, (int)sizeof(V), false))
+                                  SpikeBlockLeast(SPIKE_BLOCK_KIND_AXPY, MAXCOLS, 0, (int)sizeof(V), false))
   SpikeBlockChain_Kernel(const __grid_constant__ SpikeBlockItem a, const __grid_constant__ SpikeBlockItem b)
 {
   extern __shared__ SpikeBlockSum sums[];
 
-  SpikeBlockAxpy<COLUMNS, SPIKE_BLOCK_EITHER, V>(a, blockIdx.x, gridDim.x, sums);
+  SpikeBlockAxpy<MAXCOLS, SPIKE_BLOCK_EITHER, V>(a, blockIdx.x, gridDim.x, sums);
   __syncthreads(); /* sums has the small block of the other task then, and rows are those of the first */
-  SpikeBlockAxpy<COLUMNS, SPIKE_BLOCK_EITHER, V>(b, blockIdx.x, gridDim.x, sums);
+  SpikeBlockAxpy<MAXCOLS, SPIKE_BLOCK_EITHER, V>(b, blockIdx.x, gridDim.x, sums);
 }
 
 template <typename V>

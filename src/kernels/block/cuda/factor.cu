@@ -254,13 +254,13 @@ __global__ void __launch_bounds__(32 * SPIKE_BLOCK_FACTOR_MOST)
 }
 
 /*
-  The same for short rows and blocks of BS, a warp a row. The inverse is in registers; the record and columns of a row
-  come while the warp works on the row before; rows that update only their diagonal block are all in registers
+  The same for short rows and blocks of BLOCKSIZE, a warp a row. The inverse is in registers; the record and columns of
+  a row come while the warp works on the row before; rows that update only their diagonal block are all in registers
 */
-template <int BS, typename V>
+template <int BLOCKSIZE, typename V>
 __global__ void __launch_bounds__(32) SpikeBlockFactorShort_Kernel(const __grid_constant__ SpikeBlockFactor<V> s)
 {
-  __shared__ SpikeBlockSum M[BS * (BS + 1)];
+  __shared__ SpikeBlockSum M[BLOCKSIZE * (BLOCKSIZE + 1)];
   const int                l    = (int)(threadIdx.x & 31);
   const double             unit = s.unit(), tol = s.tol * unit, boost = s.boost * unit;
   SpikeBlockRow            row = SpikeBlockRowLoad(s.rows, blockIdx.x, s.nb),
@@ -271,17 +271,18 @@ __global__ void __launch_bounds__(32) SpikeBlockFactorShort_Kernel(const __grid_
     const SpikeBlockRow after      = SpikeBlockRowLoad(s.rows, t + 2 * (PetscCount)gridDim.x, s.nb);
     const PetscInt      nextcolumn = l < next.count ? s.L.aj[next.first + l] : 0,
                    nextback        = l < next.count ? s.back[next.first + l] : -1;
-    V                    *D        = s.parts.D + (PetscCount)row.i * BS * BS;
-    SpikeBlockInverse<BS> inverse;
-    constexpr int         COLUMNS = SpikeBlockInverse<BS>::COLUMNS;
+    V                           *D = s.parts.D + (PetscCount)row.i * BLOCKSIZE * BLOCKSIZE;
+    SpikeBlockInverse<BLOCKSIZE> inverse;
+    constexpr int                OWNCOLUMNS = SpikeBlockInverse<BLOCKSIZE>::OWNCOLUMNS;
 
     if (row.other) {
-      SpikeBlockRowAlone<BS>(row, column, back, s.parts, s.done, M);
+      SpikeBlockRowAlone<BLOCKSIZE>(row, column, back, s.parts, s.done, M);
       __syncwarp();
-      SpikeUnroll(c, COLUMNS) inverse.a[c] = M[inverse.row() * (BS + 1) + inverse.part() * COLUMNS + c];
+      SpikeUnroll(c, OWNCOLUMNS) inverse.a[c] = M[inverse.row() * (BLOCKSIZE + 1) + inverse.part() * OWNCOLUMNS + c];
     } else {
-      SpikeBlockRowUpdate(row, BS, s.L, s.U, s.parts, s.done, (V *)M);
-      SpikeUnroll(c, COLUMNS) inverse.a[c] = SpikeBlockSum(D[inverse.row() + (inverse.part() * COLUMNS + c) * BS]);
+      SpikeBlockRowUpdate(row, BLOCKSIZE, s.L, s.U, s.parts, s.done, (V *)M);
+      SpikeUnroll(c, OWNCOLUMNS)
+        inverse.a[c] = SpikeBlockSum(D[inverse.row() + (inverse.part() * OWNCOLUMNS + c) * BLOCKSIZE]);
     }
     inverse.invert(tol, boost);
     inverse.store(D);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "block.cuh"
-#include "kernels/common/cuda/fit.cuh"
+#include "kernels/common/cuda/device.cuh"
 
 /* Rows of L, U or of their transposes: at is NULL where the blocks are in this order */
 typedef struct {

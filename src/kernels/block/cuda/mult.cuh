@@ -7,28 +7,28 @@
 #include "mult_wide.cuh"
 
 /*
-  Any block size and alignment: Y [op] A X, or with A^T, of up to COLUMNS columns. A warp makes 8 rows of a block row. A
+  Any block size and alignment: Y [op] A X, or with A^T, of up to MAXCOLS columns. A warp makes 8 rows of a block row. A
   step is 4 columns of a block; operands are its piece and that of X, as they lie in memory. Neighbouring warps have
   neighbouring block rows, which are likely to find pieces of X in the same caches. Bytes: A and its indices once, Y
   once. A row is summed in the order of its blocks.
 */
-template <int COLUMNS, bool TRANS, typename V>
+template <int MAXCOLS, bool TRANSPOSED, typename V>
 __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, unsigned block)
 {
-  constexpr int NT = COLUMNS / 8;
+  constexpr int C8 = MAXCOLS / 8;
   const int l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, bs = t.bs, tiles = (bs + 7) / 8, steps = (bs + 3) / 4;
   const PetscCount unit = (PetscCount)block * SPIKE_BLOCK_WARPS + (PetscCount)(threadIdx.x / 32);
   const PetscInt   row  = (PetscInt)(unit / tiles);
   const int        r    = 8 * (int)(unit % tiles); /* first row in the block row */
   const V         *X = (const V *)t.X, *A = (const V *)t.a;
   V               *Y = (V *)t.Y;
-  SpikeMMA         c[NT];
+  SpikeMMA         c[C8];
 
   if (row >= t.n) return;
   const PetscInt   first = t.ai[row], count = (t.ai[row + 1] - first);
   const PetscCount i0 = (PetscCount)row * bs + r + g; /* the lane's row of Y */
 
-  SpikeUnroll(j, NT) {
+  SpikeUnroll(j, C8) {
     c[j].clear();
     SpikeUnroll(e, 2) {
       const int column = 8 * j + 2 * q + e;
@@ -41,22 +41,23 @@ __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, u
   int      s = 0;
 
   while (b < count) {
-    V a[SPIKE_BLOCK_AHEAD], x[SPIKE_BLOCK_AHEAD][NT];
+    V a[SPIKE_BLOCK_AHEAD], x[SPIKE_BLOCK_AHEAD][C8];
 
     SpikeUnroll(u, SPIKE_BLOCK_AHEAD) {
       const int  k     = 4 * s + q; /* the lane's row of X, in the block */
       const bool there = b < count;
 
       a[u] = V(0.0);
-      SpikeUnroll(j, NT) x[u][j] = V(0.0);
+      SpikeUnroll(j, C8) x[u][j] = V(0.0);
       if (there) {
-        const PetscCount p = (TRANS ? (PetscCount)t.at[first + b] : (PetscCount)first + b) * bs * bs,
+        const PetscCount p = (TRANSPOSED ? (PetscCount)t.at[first + b] : (PetscCount)first + b) * bs * bs,
                          i = (PetscCount)t.aj[first + b] * bs + k;
 
         if (k < bs) {
           if (r + g < bs)
-            a[u] = SpikeBlockConj(TRANS ? A[p + k + (r + g) * bs] : A[p + r + g + k * bs], TRANS && t.conjugate);
-          SpikeUnroll(j, NT)
+            a[u] = SpikeBlockConj(TRANSPOSED ? A[p + k + (r + g) * bs] : A[p + r + g + k * bs],
+                                  TRANSPOSED && t.conjugate);
+          SpikeUnroll(j, C8)
             if (8 * j + g < t.m) x[u][j] = t.rowmajor ? X[i * t.ldx + 8 * j + g] : X[i + (8 * j + g) * t.ldx];
         }
         if (++s == steps) {
@@ -66,9 +67,9 @@ __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, u
       }
       if (t.mode == SPIKE_BLOCK_SUB) a[u] = -a[u];
     }
-    SpikeUnroll2(u, SPIKE_BLOCK_AHEAD, j, NT) c[j].add(a[u], x[u][j]);
+    SpikeUnroll2(u, SPIKE_BLOCK_AHEAD, j, C8) c[j].add(a[u], x[u][j]);
   }
-  SpikeUnroll2(j, NT, e, 2) {
+  SpikeUnroll2(j, C8, e, 2) {
     const int column = 8 * j + 2 * q + e;
 
     if (r + g < bs && column < t.m) Y[t.rowmajor ? i0 * t.ldy + column : i0 + column * t.ldy] = V(c[j].get(e));

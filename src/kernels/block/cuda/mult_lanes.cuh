@@ -8,18 +8,20 @@
 #include "mult_vector.cuh"
 
 /*
-  G lanes have a block row, ROWS block rows are side by side in a warp, U blocks of each are loaded at once. Row-major
-  alone loads several: column-major, columns of X are apart in memory and want a load each, and one block is faster
+  G lanes have a block row, ROWSATONCE block rows are side by side in a warp, U blocks of each are loaded at once.
+  Row-major alone loads several: column-major, columns of X are apart in memory and want a load each, and one block is
+  faster
 */
-template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
+template <int MAXCOLS, int BLOCKSIZE, bool BYROWS, typename V>
 struct SpikeBlockLanesShape {
-  static constexpr int G = BS * COLUMNS / 4, ROWS = 32 / G, FIT = ROWMAJOR ? 128 / ((BS + 4) * (int)sizeof(V)) : 1;
-  static constexpr int U = FIT >= 4 ? 4 : FIT >= 2 ? 2 : 1;
+  static constexpr int G = BLOCKSIZE * MAXCOLS / 4, ROWSATONCE = 32 / G,
+                       FIT = BYROWS ? 128 / ((BLOCKSIZE + 4) * (int)sizeof(V)) : 1;
+  static constexpr int U   = FIT >= 4 ? 4 : FIT >= 2 ? 2 : 1;
 };
 
 /*
-  Sums of 4 BS values over the lanes q = 0 .. BS - 1, H = BS / 2. Each step halves the values of a lane; lane q ends
-  with values 4 q to 4 q + 3, in y[0 .. 3]. A recursion, because a loop would leave y in memory
+  Sums of 4 BLOCKSIZE values over the lanes q = 0 .. BLOCKSIZE - 1, H = BLOCKSIZE / 2. Each step halves the values of a
+  lane; lane q ends with values 4 q to 4 q + 3, in y[0 .. 3]. A recursion, because a loop would leave y in memory
 */
 template <int H, typename V>
 __device__ static __forceinline__ void SpikeBlockLanesSum(V *y, int q)
@@ -37,59 +39,60 @@ __device__ static __forceinline__ void SpikeBlockLanesSum(V *y, int q)
 /*
   Y [op] A X in the precision of A: tensor cores would give double precision, and blocks of 4 use half of them.
 
-  Lane q + BS c of a block row has column q of its blocks, row q of their X, and there columns 4 c to 4 c + 3: BS x 4
-  sums of its own, from BS + 4 values that come in loads as wide as can be. At the end of the row sums go over q, half
-  of the values at a time, and lane q has four neighbouring values of Y. A row is summed in the order of its blocks,
-  then over columns.
+  Lane q + BLOCKSIZE c of a block row has column q of its blocks, row q of their X, and there columns 4 c to 4 c + 3:
+  BLOCKSIZE x 4 sums of its own, from BLOCKSIZE + 4 values that come in loads as wide as can be. At the end of the row
+  sums go over q, half of the values at a time, and lane q has four neighbouring values of Y. A row is summed in the
+  order of its blocks, then over columns.
 */
-template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
+template <int MAXCOLS, int BLOCKSIZE, bool BYROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockMultLanes(const SpikeBlockItem &t, unsigned block)
 {
-  using K            = SpikeBlockLanesShape<COLUMNS, BS, ROWMAJOR, V>;
+  using K            = SpikeBlockLanesShape<MAXCOLS, BLOCKSIZE, BYROWS, V>;
   constexpr int    U = K::U;
-  const int        l = (int)(threadIdx.x & 31), q = l % BS, column = 4 * (l / BS % (COLUMNS / 4));
+  const int        l = (int)(threadIdx.x & 31), q = l % BLOCKSIZE, column = 4 * (l / BLOCKSIZE % (MAXCOLS / 4));
   const PetscCount first = ((PetscCount)block * SpikeBlockWarps(SPIKE_BLOCK_KIND_LANES) +
                             (PetscCount)(threadIdx.x / 32)) *
-                           K::ROWS;
+                           K::ROWSATONCE;
 
   if (first >= t.n) return;
   const PetscInt row = (PetscInt)PetscMin(first + l / K::G, (PetscCount)t.n - 1), begin = t.ai[row],
                  end = t.ai[row + 1];
   const int there    = column < t.m ? column : 0;
-  const V  *A = (const V *)t.a + BS * q, *X = (const V *)t.X + (ROWMAJOR ? q * t.ldx + there : q + there * t.ldx);
-  const PetscCount jump = ROWMAJOR ? BS * t.ldx : BS;
-  V                s[BS][4], y[4 * BS];
+  const V  *A = (const V *)t.a + BLOCKSIZE * q, *X = (const V *)t.X + (BYROWS ? q * t.ldx + there : q + there * t.ldx);
+  const PetscCount jump = BYROWS ? BLOCKSIZE * t.ldx : BLOCKSIZE;
+  V                s[BLOCKSIZE][4], y[4 * BLOCKSIZE];
   PetscInt         index[U];
 
-  SpikeUnroll2(i, BS, j, 4) s[i][j] = V(0.0);
+  SpikeUnroll2(i, BLOCKSIZE, j, 4) s[i][j] = V(0.0);
   SpikeUnroll(u, U) index[u] = begin + u < end ? t.aj[begin + u] : 0;
   for (PetscInt b = begin; b < end; b += U) {
-    V a[U][BS], x[U][4];
+    V a[U][BLOCKSIZE], x[U][4];
 
     SpikeUnroll(u, U) {
       const bool some = b + u < end;
       const V   *p    = X + index[u] * jump;
 
       if (some) {
-        SpikeBlockLoad<BS>(A + (PetscCount)(b + u) * BS * BS, true, BS, a[u]);
-        if (ROWMAJOR) SpikeBlockLoad<4>(p, true, 4, x[u]);
+        SpikeBlockLoad<BLOCKSIZE>(A + (PetscCount)(b + u) * BLOCKSIZE * BLOCKSIZE, true, BLOCKSIZE, a[u]);
+        if (BYROWS) SpikeBlockLoad<4>(p, true, 4, x[u]);
         else {
           SpikeUnroll(j, 4) x[u][j] = p[j * t.ldx];
         }
       } else {
-        SpikeUnroll(i, BS) a[u][i] = V(0.0);
+        SpikeUnroll(i, BLOCKSIZE) a[u][i] = V(0.0);
         SpikeUnroll(j, 4) x[u][j] = V(0.0);
       }
     }
     SpikeUnroll(u, U) index[u] = b + U + u < end ? t.aj[b + U + u] : 0; /* while the others travel */
-    SpikeUnroll3(u, U, i, BS, j, 4) s[i][j] = SpikeBlockFma(a[u][i], x[u][j], s[i][j]);
+    SpikeUnroll3(u, U, i, BLOCKSIZE, j, 4) s[i][j] = SpikeBlockFma(a[u][i], x[u][j], s[i][j]);
   }
   /* what is consecutive in Y is so here */
-  SpikeUnroll2(i, BS, j, 4) y[ROWMAJOR ? 4 * i + j : BS * j + i] = s[i][j];
-  SpikeBlockLanesSum<BS / 2>(y, q);
+  SpikeUnroll2(i, BLOCKSIZE, j, 4) y[BYROWS ? 4 * i + j : BLOCKSIZE * j + i] = s[i][j];
+  SpikeBlockLanesSum<BLOCKSIZE / 2>(y, q);
   if (first + l / K::G >= t.n || column >= t.m) return;
-  V *Y = (V *)t.Y + (ROWMAJOR ? ((PetscCount)row * BS + q) * t.ldy + column
-                              : (PetscCount)row * BS + 4 * (q % (BS / 4)) + (column + q / (BS / 4)) * t.ldy);
+  V *Y = (V *)t.Y +
+         (BYROWS ? ((PetscCount)row * BLOCKSIZE + q) * t.ldy + column
+                 : (PetscCount)row * BLOCKSIZE + 4 * (q % (BLOCKSIZE / 4)) + (column + q / (BLOCKSIZE / 4)) * t.ldy);
 
   if (t.mode != SPIKE_BLOCK_SET) {
     V old[4];

@@ -26,13 +26,13 @@ __device__ static __forceinline__ V SpikeBlockFma(V a, V x, V y)
 }
 
 /*
-  A lane loads 16 bytes of a column of a block, T times. G lanes have a block, ROWS block rows are side by side in a
-  warp, U blocks of each are on their way at once
+  A lane loads 16 bytes of a column of a block, T times. G lanes have a block, ROWSATONCE block rows are side by side in
+  a warp, U blocks of each are on their way at once
 */
-template <int BS, typename V>
+template <int BLOCKSIZE, typename V>
 struct SpikeBlockVectorShape {
-  static constexpr int P = 16 / (int)sizeof(V), R = BS / P, G = BS * R < 32 ? BS * R : 32, T = BS * R / G,
-                       ROWS = 32 / G, U = T < 4 ? 4 / T : 1;
+  static constexpr int P = 16 / (int)sizeof(V), R = BLOCKSIZE / P, G = BLOCKSIZE * R < 32 ? BLOCKSIZE * R : 32,
+                       T = BLOCKSIZE * R / G, ROWSATONCE = 32 / G, U = T < 4 ? 4 / T : 1;
 };
 
 /*
@@ -42,10 +42,10 @@ struct SpikeBlockVectorShape {
   indices of the next rows while the warp works on this one. A row is summed in the order of its blocks, then over
   columns.
 */
-template <int BS, typename V, typename F>
+template <int BLOCKSIZE, typename V, typename F>
 __device__ static __forceinline__ void SpikeBlockVector(const SpikeBlockItem &t, PetscInt row0, F &&out)
 {
-  using K            = SpikeBlockVectorShape<BS, V>;
+  using K            = SpikeBlockVectorShape<BLOCKSIZE, V>;
   constexpr int    P = K::P, R = K::R, G = K::G, T = K::T, U = K::U;
   const int        l = (int)(threadIdx.x & 31), group = l / G, sub = l % G;
   const PetscCount xs = t.rowmajor ? t.ldx : 1;
@@ -58,13 +58,13 @@ __device__ static __forceinline__ void SpikeBlockVector(const SpikeBlockItem &t,
            last        = __shfl_sync(SPIKE_WARP, bound, PetscMin(group + 1, rows)),
            index       = first + sub < last ? t.aj[first + sub] : 0;
 
-  for (int r = 0; r < rows; r += K::ROWS) {
+  for (int r = 0; r < rows; r += K::ROWSATONCE) {
     const PetscInt row = row0 + r + group, begin = first, end = last;
     PetscInt       ahead;
     V              y[P];
 
-    first = __shfl_sync(SPIKE_WARP, bound, PetscMin(r + K::ROWS + group, rows));
-    last  = __shfl_sync(SPIKE_WARP, bound, PetscMin(r + K::ROWS + group + 1, rows));
+    first = __shfl_sync(SPIKE_WARP, bound, PetscMin(r + K::ROWSATONCE + group, rows));
+    last  = __shfl_sync(SPIKE_WARP, bound, PetscMin(r + K::ROWSATONCE + group + 1, rows));
     ahead = first + sub < last ? t.aj[first + sub] : 0;
     SpikeUnroll(p, P) y[p] = V(0.0);
     for (PetscInt b = begin; __any_sync(SPIKE_WARP, b < end); b += G) {
@@ -73,11 +73,12 @@ __device__ static __forceinline__ void SpikeBlockVector(const SpikeBlockItem &t,
         V a[U][T][P], x[U][T];
 
         SpikeUnroll(u, U) {
-          const PetscCount at    = (PetscCount)__shfl_sync(SPIKE_WARP, index, v + u, G) * BS * xs;
+          const PetscCount at    = (PetscCount)__shfl_sync(SPIKE_WARP, index, v + u, G) * BLOCKSIZE * xs;
           const bool       there = b + v + u < end;
 
           SpikeUnroll(k, T) {
-            SpikeBlockLoad<P>(A + (PetscCount)(b + v + u) * BS * BS + k * G * P, true, there ? P : 0, a[u][k]);
+            SpikeBlockLoad<P>(A + (PetscCount)(b + v + u) * BLOCKSIZE * BLOCKSIZE + k * G * P, true, there ? P : 0,
+                              a[u][k]);
             x[u][k] = there ? X[at + k * (G / R) * xs] : V(0.0);
           }
         }
@@ -88,19 +89,19 @@ __device__ static __forceinline__ void SpikeBlockVector(const SpikeBlockItem &t,
 #pragma unroll
     for (int d = R; d < G; d *= 2)
       SpikeUnroll(p, P) y[p] += SpikeBlockShuffleXor(y[p], d);
-    if (sub < R && r + group < rows) out((PetscCount)row * BS + sub * P, y);
+    if (sub < R && r + group < rows) out((PetscCount)row * BLOCKSIZE + sub * P, y);
   }
 }
 
 /* y [op] A x. A warp has t.k block rows */
-template <int BS, typename V>
+template <int BLOCKSIZE, typename V>
 __device__ static __forceinline__ void SpikeBlockMultVector(const SpikeBlockItem &t, unsigned block)
 {
-  constexpr int    P    = SpikeBlockVectorShape<BS, V>::P;
+  constexpr int    P    = SpikeBlockVectorShape<BLOCKSIZE, V>::P;
   const PetscInt   row0 = (PetscInt)(((PetscCount)block * SPIKE_BLOCK_WARPS + (PetscCount)(threadIdx.x / 32)) * t.k);
   const PetscCount ys   = t.rowmajor ? t.ldy : 1;
 
-  SpikeBlockVector<BS, V>(t, row0, [&](PetscCount i, V *y) {
+  SpikeBlockVector<BLOCKSIZE, V>(t, row0, [&](PetscCount i, V *y) {
     V *Y = (V *)t.Y + i * ys, old[P];
 
     if (t.mode != SPIKE_BLOCK_SET) {

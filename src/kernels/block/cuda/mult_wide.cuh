@@ -17,37 +17,39 @@ __device__ static __forceinline__ void SpikeBlockPrefetch(const void *a, unsigne
 }
 
 /*
-  Blocks of BS = 4, 8, 16 and up to COLUMNS columns, 8 NT of them, or 4 with PACKED. A warp's tile is 8 x 8 sums:
+  Blocks of BLOCKSIZE = 4, 8, 16 and up to MAXCOLS columns, 8 C8 of them, or 4 with PACKED. A warp's tile is 8 x 8 sums:
 
-    BS = 4    a load has two blocks, whose rows are the upper and the lower half of the tile. Times the rows of X of the
+    BLOCKSIZE = 4    a load has two blocks, whose rows are the upper and the lower half of the tile. Times the rows of X
+                     of the
               first the upper half counts; times those of the second the lower half, in another tile
     PACKED    both at once: columns of X of the first are the left half of the tile, those of the second the right half;
               the two pieces on the diagonal count
-    BS = 8    as it lies
-    BS = 16   two tiles: the even and the odd rows, which a lane loads in pairs
+    BLOCKSIZE = 8    as it lies
+    BLOCKSIZE = 16   two tiles: the even and the odd rows, which a lane loads in pairs
 
   Sums that do not count are never read. The first block of a pair has an even number, so that sums have the same order
   however rows are dealt to warps. Columns of B are ordered so that a lane's loads and stores are wide.
 */
-template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
+template <int MAXCOLS, int BLOCKSIZE, bool BYROWS, typename V>
 struct SpikeBlockWideShape {
-  static constexpr bool PACKED = BS == 4 && COLUMNS == 4;
-  static constexpr int  NT     = COLUMNS < 8 ? 1 : COLUMNS / 8;
+  static constexpr bool PACKED = BLOCKSIZE == 4 && MAXCOLS == 4;
+  static constexpr int  C8     = MAXCOLS < 8 ? 1 : MAXCOLS / 8;
   /* rows and steps of a lane, tiles */
-  static constexpr int H = BS == 16 ? 2 : 1, S = BS / 4, C = BS == 4 && !PACKED ? 2 : H;
+  static constexpr int H = BLOCKSIZE == 16 ? 2 : 1, S = BLOCKSIZE / 4, C = BLOCKSIZE == 4 && !PACKED ? 2 : H;
   /* blocks of a load of A, of X */
-  static constexpr int PAIR = BS == 4 ? 2 : 1, AN = PAIR, XN = PACKED ? 2 : 1;
-  static constexpr int BYTES = (2 * H * S / AN + 2 * S * NT / XN) * (int)sizeof(V); /* registers of two blocks */
-  static constexpr int FIT   = (NT > 1 ? 384 : 256) / BYTES;
+  static constexpr int PAIR = BLOCKSIZE == 4 ? 2 : 1, AN = PAIR, XN = PACKED ? 2 : 1;
+  /* registers of two blocks */
+  static constexpr int REGISTERBYTES = (2 * H * S / AN + 2 * S * C8 / XN) * (int)sizeof(V);
+  static constexpr int FIT           = (C8 > 1 ? 384 : 256) / REGISTERBYTES;
   /* blocks on their way at once */
-  static constexpr int U = FIT >= 8 && NT < 4 ? 8 : FIT >= 4 ? 4 : FIT >= 2 ? 2 : PAIR;
+  static constexpr int U = FIT >= 8 && C8 < 4 ? 8 : FIT >= 4 ? 4 : FIT >= 2 ? 2 : PAIR;
 
   __device__ static __forceinline__ int column(int tile, int p)
   {
-    return NT == 1 ? p : 16 * (tile / 2) + 2 * p + tile % 2;
+    return C8 == 1 ? p : 16 * (tile / 2) + 2 * p + tile % 2;
   }
   /* the column of a block that is the lane's in step s */
-  __device__ static __forceinline__ int step(int s, int q) { return BS == 4 ? q : 8 * (s / 2) + 2 * q + s % 2; }
+  __device__ static __forceinline__ int step(int s, int q) { return BLOCKSIZE == 4 ? q : 8 * (s / 2) + 2 * q + s % 2; }
 
   /*
     a <- the lane's pieces of blocks b to b + U - 1 of A; from `end` on those of the last block again. A: the lane's
@@ -55,65 +57,66 @@ struct SpikeBlockWideShape {
   */
   __device__ static __forceinline__ void loada(const V *A, PetscInt b, PetscInt end, V a[U / PAIR][S][H])
   {
-    const PetscInt half = BS == 4 ? (PetscInt)(threadIdx.x & 31) / 16 : 0;
+    const PetscInt half = BLOCKSIZE == 4 ? (PetscInt)(threadIdx.x & 31) / 16 : 0;
 
     if (b + U <= end) {
-      const V *p = A + (PetscCount)(b + half) * BS * BS;
+      const V *p = A + (PetscCount)(b + half) * BLOCKSIZE * BLOCKSIZE;
 
 #pragma unroll
       for (int u = 0; u < U; u += PAIR)
-        SpikeUnroll(s, S) SpikeBlockLoad<H>(p + u * BS * BS + step(s, 0) * BS, true, H, a[u / PAIR][s]);
+        SpikeUnroll(s, S)
+          SpikeBlockLoad<H>(p + u * BLOCKSIZE * BLOCKSIZE + step(s, 0) * BLOCKSIZE, true, H, a[u / PAIR][s]);
     } else {
 #pragma unroll
       for (int u = 0; u < U; u += PAIR) {
-        const V *p = A + (PetscCount)PetscMin(b + u + half, end - 1) * BS * BS;
+        const V *p = A + (PetscCount)PetscMin(b + u + half, end - 1) * BLOCKSIZE * BLOCKSIZE;
 
-        SpikeUnroll(s, S) SpikeBlockLoad<H>(p + step(s, 0) * BS, true, H, a[u / PAIR][s]);
+        SpikeUnroll(s, S) SpikeBlockLoad<H>(p + step(s, 0) * BLOCKSIZE, true, H, a[u / PAIR][s]);
       }
     }
   }
 
   /* x <- the lane's pieces of the block row of X at `at` bytes. X: the lane's piece of the first block row */
-  __device__ static __forceinline__ void loadx(const SpikeBlockItem &t, const V *const X[NT], size_t at, V x[S][NT])
+  __device__ static __forceinline__ void loadx(const SpikeBlockItem &t, const V *const X[C8], size_t at, V x[S][C8])
   {
-    constexpr int N = ROWMAJOR ? (NT == 1 ? 1 : 2) : (BS == 4 ? 1 : 2); /* values of a load */
+    constexpr int N = BYROWS ? (C8 == 1 ? 1 : 2) : (BLOCKSIZE == 4 ? 1 : 2); /* values of a load */
 
 #pragma unroll
-    for (int s = 0; s < S; s += ROWMAJOR ? 1 : N)
+    for (int s = 0; s < S; s += BYROWS ? 1 : N)
 #pragma unroll
-      for (int j = 0; j < NT; j += ROWMAJOR ? N : 1) {
-        const V *p = (const V *)((const char *)X[j] + at) + step(s, 0) * (ROWMAJOR ? t.ldx : 1);
+      for (int j = 0; j < C8; j += BYROWS ? N : 1) {
+        const V *p = (const V *)((const char *)X[j] + at) + step(s, 0) * (BYROWS ? t.ldx : 1);
         V        v[N];
 
         SpikeBlockLoad<N>(p, true, N, v);
-        SpikeUnroll(o, N) x[ROWMAJOR ? s : s + o][ROWMAJOR ? j + o : j] = v[o];
+        SpikeUnroll(o, N) x[BYROWS ? s : s + o][BYROWS ? j + o : j] = v[o];
       }
   }
 
   /* Block row `row` of Y */
-  __device__ static __forceinline__ void store(const SpikeBlockItem &t, PetscInt row, SpikeMMA c[C][NT])
+  __device__ static __forceinline__ void store(const SpikeBlockItem &t, PetscInt row, SpikeMMA c[C][C8])
   {
-    constexpr int    N = NT == 1 ? 2 : 4; /* columns in a row */
+    constexpr int    N = C8 == 1 ? 2 : 4; /* columns in a row */
     const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4;
-    const PetscCount i    = (PetscCount)row * BS + H * g;
-    const bool       mine = (BS > 4 || g < 4) && (!PACKED || q < 2);
+    const PetscCount i    = (PetscCount)row * BLOCKSIZE + H * g;
+    const bool       mine = (BLOCKSIZE > 4 || g < 4) && (!PACKED || q < 2);
     const double     sign = t.mode == SPIKE_BLOCK_SUB ? -1.0 : 1.0;
     V               *Y    = (V *)t.Y;
 
 #pragma unroll
-    for (int j = 0; j < NT; j += N / 2) {
+    for (int j = 0; j < C8; j += N / 2) {
       SpikeBlockSum v[H][N];
-      const int     first = NT == 1 ? 2 * q : 8 * j + 4 * q;
+      const int     first = C8 == 1 ? 2 * q : 8 * j + 4 * q;
 
       SpikeUnroll2(h, H, o, N) {
         const int tile = j + o % (N / 2), e = o / (N / 2);
 
         v[h][o] = c[h][tile].get(e);
         if (PACKED) v[h][o] += SpikeShfl(v[h][o], (l + 18) % 32);
-        else if (BS == 4) v[h][o] += SpikeShfl(c[C - 1][tile].get(e), (l + 16) % 32);
+        else if (BLOCKSIZE == 4) v[h][o] += SpikeShfl(c[C - 1][tile].get(e), (l + 16) % 32);
       }
       if (!mine) continue;
-      if (ROWMAJOR) {
+      if (BYROWS) {
         SpikeUnroll(h, H) {
           V *y = Y + (i + h) * t.ldy + first, old[N], now[N];
 
@@ -141,11 +144,11 @@ struct SpikeBlockWideShape {
   before they are needed. Row -1 is the block before the first one, where the stream begins with the second block of
   a pair: its sums go nowhere, nor do those after the last block. A row is summed in the order of its blocks.
 */
-template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
+template <int MAXCOLS, int BLOCKSIZE, bool BYROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &t, unsigned block)
 {
-  using W           = SpikeBlockWideShape<COLUMNS, BS, ROWMAJOR, V>;
-  constexpr int  NT = W::NT, H = W::H, S = W::S, U = W::U, PAIR = W::PAIR;
+  using W           = SpikeBlockWideShape<MAXCOLS, BLOCKSIZE, BYROWS, V>;
+  constexpr int  C8 = W::C8, H = W::H, S = W::S, U = W::U, PAIR = W::PAIR;
   constexpr bool PACKED = W::PACKED;
   const int      l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, half = g / 4;
   const PetscInt row0 = (PetscInt)(((PetscCount)block * SpikeBlockWarps(SPIKE_BLOCK_KIND_WIDE) +
@@ -156,31 +159,31 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
   const int      rows  = (int)PetscMin((PetscInt)t.k, t.n - row0);
   const PetscInt bound = l <= rows ? t.ai[row0 + l] : -1, begin = __shfl_sync(SPIKE_WARP, bound, 0),
                  end = __shfl_sync(SPIKE_WARP, bound, rows), b0 = begin & ~(PetscInt)(PAIR - 1);
-  const V *A = (const V *)t.a + (BS == 4 ? g % 4 : H * g) + (PetscCount)W::step(0, q) * BS, *X[NT];
-  SpikeMMA c[W::C][NT];
+  const V *A = (const V *)t.a + (BLOCKSIZE == 4 ? g % 4 : H * g) + (PetscCount)W::step(0, q) * BLOCKSIZE, *X[C8];
+  SpikeMMA c[W::C][C8];
   /* bytes, from a block row of X to the next */
-  const unsigned jump = (unsigned)((ROWMAJOR ? BS * t.ldx : BS) * (PetscCount)sizeof(V));
+  const unsigned jump = (unsigned)((BYROWS ? BLOCKSIZE * t.ldx : BLOCKSIZE) * (PetscCount)sizeof(V));
   int            row  = -1;
   PetscInt       stop = begin, index = 0, next = 0, chunk = b0;
 
   if (begin < end) {
     if (l == 0)
-      SpikeBlockPrefetch((const V *)t.a + (PetscCount)b0 * BS * BS,
-                         (unsigned)(PetscMin(end - b0, (PetscInt)(2 * U)) * BS * BS * (int)sizeof(V)));
+      SpikeBlockPrefetch((const V *)t.a + (PetscCount)b0 * BLOCKSIZE * BLOCKSIZE,
+                         (unsigned)(PetscMin(end - b0, (PetscInt)(2 * U)) * BLOCKSIZE * BLOCKSIZE * (int)sizeof(V)));
     index = t.aj[PetscMin(b0 + l, end - 1)];
     next  = t.aj[PetscMin(b0 + 32 + l, end - 1)];
   }
-  SpikeUnroll(j, NT) {
+  SpikeUnroll(j, C8) {
     const int column = PACKED ? g % 4 : W::column(j, g), there = column < t.m ? column : 0;
 
-    X[j] = (const V *)t.X + (ROWMAJOR ? W::step(0, q) * t.ldx + there : W::step(0, q) + there * t.ldx);
+    X[j] = (const V *)t.X + (BYROWS ? W::step(0, q) * t.ldx + there : W::step(0, q) + there * t.ldx);
   }
-  SpikeUnroll2(h, W::C, j, NT) c[h][j].clear();
+  SpikeUnroll2(h, W::C, j, C8) c[h][j].clear();
   /* Rows that end before block b are done */
   const auto finish = [&](PetscInt b) {
     while (stop == b) {
       if (row >= 0) W::store(t, row0 + row, c);
-      SpikeUnroll2(h, W::C, j, NT) c[h][j].clear();
+      SpikeUnroll2(h, W::C, j, C8) c[h][j].clear();
       row++;
       stop = __shfl_sync(SPIKE_WARP, bound, row + 1);
     }
@@ -188,7 +191,7 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
 
   if (b0 == begin || begin == end) finish(begin);
   for (PetscInt b = b0; b < end; b += U) {
-    V a[U / PAIR][S][H], x[U][S][NT];
+    V a[U / PAIR][S][H], x[U][S][C8];
 
     if (b == chunk + 32) {
       chunk = b;
@@ -196,8 +199,8 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
       next  = t.aj[PetscMin(b + 32 + l, end - 1)];
     }
     if (l == 0 && end - b > 2 * U)
-      SpikeBlockPrefetch((const V *)t.a + (PetscCount)(b + 2 * U) * BS * BS,
-                         (unsigned)(PetscMin(end - b - 2 * U, (PetscInt)U) * BS * BS * (int)sizeof(V)));
+      SpikeBlockPrefetch((const V *)t.a + (PetscCount)(b + 2 * U) * BLOCKSIZE * BLOCKSIZE,
+                         (unsigned)(PetscMin(end - b - 2 * U, (PetscInt)U) * BLOCKSIZE * BLOCKSIZE * (int)sizeof(V)));
     W::loada(A, b, end, a);
 #pragma unroll
     for (int u = 0; u < U; u += W::XN)
@@ -218,7 +221,7 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
         }
         finish(n + 2);
       } else {
-        SpikeUnroll3(s, S, h, H, j, NT) c[BS == 4 ? u % 2 : h][j].add(a[u / PAIR][s][h], x[u][s][j]);
+        SpikeUnroll3(s, S, h, H, j, C8) c[BLOCKSIZE == 4 ? u % 2 : h][j].add(a[u / PAIR][s][h], x[u][s][j]);
         finish(n + 1);
       }
     }

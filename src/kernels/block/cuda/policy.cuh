@@ -18,7 +18,7 @@
 #define SPIKE_BLOCK_SHORT         32 /* rows are short where L and U together have at most that many entries a row */
 
 /*
-  What a kernel does. Kernels have a template parameter COLUMNS, the largest number of columns that they take: 4, 8, 16
+  What a kernel does. Kernels have a template parameter MAXCOLS, the largest number of columns that they take: 4, 8, 16
   or 32
 
     kind        operation                            block sizes         columns
@@ -27,8 +27,8 @@
     TRANSPOSE   A^T X, A^H X                         any                 8, 16, 32
     WIDE        A X by tensor cores                  4, 8, 16            4, 8, 16, 32
     LANES       A X by multiplications of the lanes  4; 8 (4 columns)    4, 8, 16
-    VECTOR      A x                                  4, 8, 16            1 (COLUMNS is 4)
-    STREAM      A x                                  any                 1 (COLUMNS is 4)
+    VECTOR      A x                                  4, 8, 16            1 (MAXCOLS is 4)
+    STREAM      A x                                  any                 1 (MAXCOLS is 4)
 */
 typedef enum {
   SPIKE_BLOCK_KIND_AXPY,
@@ -221,16 +221,16 @@ static inline PetscInt SpikeBlockStreamRows(PetscInt side, PetscInt rows, PetscI
   return PetscMax(side, most / side * side);
 }
 
-/* Solves, for block rows of 8 RT and columns of 8 NT */
-template <int RT, int NT>
+/* Solves, for block rows of 8 RT and columns of 8 C8 */
+template <int RT, int C8>
 struct SpikeBlockSolvePolicy {
   /* steps of A that are loaded before anything is waited for; steps that are waited for at once */
-  static constexpr int AHEAD = RT == 1 ? 3 : RT == 2 ? 6 : NT == 1 ? 2 : 1;
-  static constexpr int WAIT  = RT == 2 && NT > 1 ? (NT == 2 ? 3 : 2) : AHEAD;
+  static constexpr int AHEAD = RT == 1 ? 3 : RT == 2 ? 6 : C8 == 1 ? 2 : 1;
+  static constexpr int WAIT  = RT == 2 && C8 > 1 ? (C8 == 2 ? 3 : 2) : AHEAD;
   static constexpr int ACC   = RT <= 2 ? 2 : 1;                 /* sums side by side, for shorter chains */
-  static constexpr int LEAST = RT <= 2 && RT * NT <= 4 ? 3 : 1; /* thread blocks that a multiprocessor must hold */
+  static constexpr int LEAST = RT <= 2 && RT * C8 <= 4 ? 3 : 1; /* thread blocks that a multiprocessor must hold */
   /* D is loaded before the waits */
-  static constexpr bool EARLY = RT <= 2 || NT == 1;
+  static constexpr bool EARLY = RT <= 2 || C8 == 1;
 };
 
 /* Solves: log2 of the warps that share a row, 8 columns each: with blocks of 4 latency limits, not bytes */

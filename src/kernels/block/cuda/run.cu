@@ -17,25 +17,25 @@ __device__ static __forceinline__ const SpikeBlockItem &SpikeBlockFind(const Spi
 }
 
 /* Tasks of one kind, number of columns, block size (0: any) and layout */
-template <SpikeBlockKind KIND, int COLUMNS, int BS, SpikeBlockLayout LAYOUT, typename V>
-__global__ void __launch_bounds__(32 * SpikeBlockWarps(KIND),
-                                  SpikeBlockLeast(KIND, COLUMNS, BS, (int)sizeof(V), LAYOUT == SPIKE_BLOCK_ROWMAJOR))
+template <SpikeBlockKind JOB, int MAXCOLS, int BLOCKSIZE, SpikeBlockLayout MAJOR, typename V>
+__global__ void __launch_bounds__(32 * SpikeBlockWarps(JOB), SpikeBlockLeast(JOB, MAXCOLS, BLOCKSIZE, (int)sizeof(V),
+                                                                             MAJOR == SPIKE_BLOCK_ROWMAJOR))
   SpikeBlockSame_Kernel(const __grid_constant__ SpikeBlockBatch batch)
 {
   extern __shared__ SpikeBlockSum sums[];
-  constexpr bool                  ROWMAJOR = LAYOUT == SPIKE_BLOCK_ROWMAJOR;
+  constexpr bool                  BYROWS = MAJOR == SPIKE_BLOCK_ROWMAJOR;
   unsigned                        block, blocks;
   const SpikeBlockItem           &t = SpikeBlockFind(batch, &block, &blocks);
 
   SpikeAwait();
-  if constexpr (KIND == SPIKE_BLOCK_KIND_AXPY) SpikeBlockAxpy<COLUMNS, LAYOUT, V>(t, block, blocks, sums);
-  else if constexpr (KIND == SPIKE_BLOCK_KIND_DOT)
-    SpikeBlockDot<COLUMNS, LAYOUT, V>(t, block, blocks, sums, batch.tickets);
-  else if constexpr (KIND == SPIKE_BLOCK_KIND_WIDE) SpikeBlockMultWide<COLUMNS, BS, ROWMAJOR, V>(t, block);
-  else if constexpr (KIND == SPIKE_BLOCK_KIND_LANES) SpikeBlockMultLanes<COLUMNS, BS, ROWMAJOR, V>(t, block);
-  else if constexpr (KIND == SPIKE_BLOCK_KIND_VECTOR) SpikeBlockMultVector<BS, V>(t, block);
-  else if constexpr (KIND == SPIKE_BLOCK_KIND_STREAM) SpikeBlockMultStream<V>(t, block);
-  else SpikeBlockMult<COLUMNS, KIND == SPIKE_BLOCK_KIND_TRANSPOSE, V>(t, block);
+  if constexpr (JOB == SPIKE_BLOCK_KIND_AXPY) SpikeBlockAxpy<MAXCOLS, MAJOR, V>(t, block, blocks, sums);
+  else if constexpr (JOB == SPIKE_BLOCK_KIND_DOT)
+    SpikeBlockDot<MAXCOLS, MAJOR, V>(t, block, blocks, sums, batch.tickets);
+  else if constexpr (JOB == SPIKE_BLOCK_KIND_WIDE) SpikeBlockMultWide<MAXCOLS, BLOCKSIZE, BYROWS, V>(t, block);
+  else if constexpr (JOB == SPIKE_BLOCK_KIND_LANES) SpikeBlockMultLanes<MAXCOLS, BLOCKSIZE, BYROWS, V>(t, block);
+  else if constexpr (JOB == SPIKE_BLOCK_KIND_VECTOR) SpikeBlockMultVector<BLOCKSIZE, V>(t, block);
+  else if constexpr (JOB == SPIKE_BLOCK_KIND_STREAM) SpikeBlockMultStream<V>(t, block);
+  else SpikeBlockMult<MAXCOLS, JOB == SPIKE_BLOCK_KIND_TRANSPOSE, V>(t, block);
 }
 
 /* Light tasks of different kinds */
@@ -61,42 +61,42 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, 2)
 typedef void (*SpikeBlockKernel)(SpikeBlockBatch);
 
 /* The kernel of a kind, number of columns, block size and layout; NULL where the policy has none */
-template <SpikeBlockKind KIND, int COLUMNS, int BS, SpikeBlockLayout LAYOUT, typename V>
+template <SpikeBlockKind JOB, int MAXCOLS, int BLOCKSIZE, SpikeBlockLayout MAJOR, typename V>
 static SpikeBlockKernel SpikeBlockKernelOf()
 {
-  if constexpr (SpikeBlockHasKernel(KIND, COLUMNS, BS, LAYOUT, (int)sizeof(V)))
-    return SpikeBlockSame_Kernel<KIND, COLUMNS, BS, LAYOUT, V>;
+  if constexpr (SpikeBlockHasKernel(JOB, MAXCOLS, BLOCKSIZE, MAJOR, (int)sizeof(V)))
+    return SpikeBlockSame_Kernel<JOB, MAXCOLS, BLOCKSIZE, MAJOR, V>;
   else return NULL;
 }
 
-template <SpikeBlockKind KIND, int COLUMNS, int BS, typename V>
+template <SpikeBlockKind JOB, int MAXCOLS, int BLOCKSIZE, typename V>
 static SpikeBlockKernel SpikeBlockKernelOf(SpikeBlockLayout layout)
 {
-  return layout == SPIKE_BLOCK_COLUMNMAJOR ? SpikeBlockKernelOf<KIND, COLUMNS, BS, SPIKE_BLOCK_COLUMNMAJOR, V>()
-       : layout == SPIKE_BLOCK_ROWMAJOR    ? SpikeBlockKernelOf<KIND, COLUMNS, BS, SPIKE_BLOCK_ROWMAJOR, V>()
-                                           : SpikeBlockKernelOf<KIND, COLUMNS, BS, SPIKE_BLOCK_EITHER, V>();
+  return layout == SPIKE_BLOCK_COLUMNMAJOR ? SpikeBlockKernelOf<JOB, MAXCOLS, BLOCKSIZE, SPIKE_BLOCK_COLUMNMAJOR, V>()
+       : layout == SPIKE_BLOCK_ROWMAJOR    ? SpikeBlockKernelOf<JOB, MAXCOLS, BLOCKSIZE, SPIKE_BLOCK_ROWMAJOR, V>()
+                                           : SpikeBlockKernelOf<JOB, MAXCOLS, BLOCKSIZE, SPIKE_BLOCK_EITHER, V>();
 }
 
-template <SpikeBlockKind KIND, int COLUMNS, typename V>
+template <SpikeBlockKind JOB, int MAXCOLS, typename V>
 static SpikeBlockKernel SpikeBlockKernelOf(int bs, SpikeBlockLayout layout)
 {
-  return !SpikeBlockHasSizes(KIND) ? SpikeBlockKernelOf<KIND, COLUMNS, 0, V>(layout)
-       : bs == 4                   ? SpikeBlockKernelOf<KIND, COLUMNS, 4, V>(layout)
-       : bs == 8                   ? SpikeBlockKernelOf<KIND, COLUMNS, 8, V>(layout)
-                                   : SpikeBlockKernelOf<KIND, COLUMNS, 16, V>(layout);
+  return !SpikeBlockHasSizes(JOB) ? SpikeBlockKernelOf<JOB, MAXCOLS, 0, V>(layout)
+       : bs == 4                  ? SpikeBlockKernelOf<JOB, MAXCOLS, 4, V>(layout)
+       : bs == 8                  ? SpikeBlockKernelOf<JOB, MAXCOLS, 8, V>(layout)
+                                  : SpikeBlockKernelOf<JOB, MAXCOLS, 16, V>(layout);
 }
 
-template <SpikeBlockKind KIND, typename V>
+template <SpikeBlockKind JOB, typename V>
 static SpikeBlockKernel SpikeBlockKernelOf(const SpikeBlockItem *t, bool either)
 {
   const SpikeBlockLayout layout = either      ? SPIKE_BLOCK_EITHER
                                 : t->rowmajor ? SPIKE_BLOCK_ROWMAJOR
                                               : SPIKE_BLOCK_COLUMNMAJOR;
 
-  return t->columns == 4  ? SpikeBlockKernelOf<KIND, 4, V>(t->bs, layout)
-       : t->columns == 8  ? SpikeBlockKernelOf<KIND, 8, V>(t->bs, layout)
-       : t->columns == 16 ? SpikeBlockKernelOf<KIND, 16, V>(t->bs, layout)
-                          : SpikeBlockKernelOf<KIND, 32, V>(t->bs, layout);
+  return t->columns == 4  ? SpikeBlockKernelOf<JOB, 4, V>(t->bs, layout)
+       : t->columns == 8  ? SpikeBlockKernelOf<JOB, 8, V>(t->bs, layout)
+       : t->columns == 16 ? SpikeBlockKernelOf<JOB, 16, V>(t->bs, layout)
+                          : SpikeBlockKernelOf<JOB, 32, V>(t->bs, layout);
 }
 
 /* The kernel of a task; either: that of both layouts, where there is one */
@@ -138,10 +138,10 @@ static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, int size, const 
 /* Sums that the thread blocks of a task leave for each other */
 static PetscCount SpikeBlockPartials_Private(const SpikeBlockItem *t, unsigned blocks)
 {
-  const int sums = t->columns == 4  ? SpikeBlockDotShape<4>::SUMS
-                 : t->columns == 8  ? SpikeBlockDotShape<8>::SUMS
-                 : t->columns == 16 ? SpikeBlockDotShape<16>::SUMS
-                                    : SpikeBlockDotShape<32>::SUMS;
+  const int sums = t->columns == 4  ? SpikeBlockDotShape<4>::NSUMS
+                 : t->columns == 8  ? SpikeBlockDotShape<8>::NSUMS
+                 : t->columns == 16 ? SpikeBlockDotShape<16>::NSUMS
+                                    : SpikeBlockDotShape<32>::NSUMS;
 
   return t->kind == SPIKE_BLOCK_KIND_DOT && blocks > 1 ? (PetscCount)(blocks + SPIKE_BLOCK_TICKETS) * sums : 0;
 }
@@ -198,8 +198,8 @@ static PetscErrorCode SpikeBlockLaunch(SpikeBlockCUDA *h, int count, const Spike
     sums += SpikeBlockPartials_Private(&batch.item[i],
                                        (i + 1 < batch.count ? batch.item[i + 1].first : blocks) - batch.item[i].first);
   }
-  PetscCallCUDA(SpikeLaunchBehind(kernel, blocks, 32 * SpikeBlockWarps(batch.item[0].kind),
-                                  SpikeBlockIsTall(batch.item[0].kind) ? SPIKE_BLOCK_SHARED : 0, stream, batch));
+  PetscCallCUDA(SpikeLaunchEarly(kernel, blocks, 32 * SpikeBlockWarps(batch.item[0].kind),
+                                 SpikeBlockIsTall(batch.item[0].kind) ? SPIKE_BLOCK_SHARED : 0, stream, batch));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -24,41 +24,42 @@ __device__ static __forceinline__ double SpikeBlockSize(SpikeBlockSum v)
 }
 
 /*
-  The inverse of a block by Gauss-Jordan elimination. Lane r + BS part has columns COLUMNS part, ... of row r; lanes
-  from BS BS / COLUMNS on repeat others. No row moves: `step` is the step in which the lane's row was the pivot row, and
-  so its row of the inverse; nibble c of `columns` is the pivot row of step c, and so the column of the inverse that is
-  in column c. All lanes make the reciprocal of their own element while the largest is looked for. bad: the first step
-  with a bad pivot that is not boosted, BS if none; value is its magnitude.
+  The inverse of a block by Gauss-Jordan elimination. Lane r + BLOCKSIZE part has columns OWNCOLUMNS part, ... of row r;
+  lanes from BLOCKSIZE BLOCKSIZE / OWNCOLUMNS on repeat others. No row moves: `step` is the step in which the lane's row
+  was the pivot row, and so its row of the inverse; nibble c of `columns` is the pivot row of step c, and so the column
+  of the inverse that is in column c. All lanes make the reciprocal of their own element while the largest is looked
+  for. bad: the first step with a bad pivot that is not boosted, BLOCKSIZE if none; value is its magnitude.
 */
-template <int BS>
+template <int BLOCKSIZE>
 struct SpikeBlockInverse {
-  static constexpr int COLUMNS = BS * BS > 32 ? BS *BS / 32 : 1, PARTS = BS / COLUMNS;
+  static constexpr int OWNCOLUMNS = BLOCKSIZE * BLOCKSIZE > 32 ? BLOCKSIZE *BLOCKSIZE / 32 : 1,
+                       PARTS      = BLOCKSIZE / OWNCOLUMNS;
 
-  SpikeBlockSum      a[COLUMNS];
+  SpikeBlockSum      a[OWNCOLUMNS];
   unsigned long long columns;
   double             value;
   int                step, bad, nboost;
 
-  __device__ static __forceinline__ int row(void) { return (int)(threadIdx.x & 31) % BS; }
-  __device__ static __forceinline__ int part(void) { return (int)(threadIdx.x & 31) / BS % PARTS; }
+  __device__ static __forceinline__ int row(void) { return (int)(threadIdx.x & 31) % BLOCKSIZE; }
+  __device__ static __forceinline__ int part(void) { return (int)(threadIdx.x & 31) / BLOCKSIZE % PARTS; }
 
   __device__ __forceinline__ void invert(double tol, double boost)
   {
-    const int l = (int)(threadIdx.x & 31), r = row(), base = part() * BS;
+    const int l = (int)(threadIdx.x & 31), r = row(), base = part() * BLOCKSIZE;
 
     step    = -1;
-    bad     = BS;
+    bad     = BLOCKSIZE;
     nboost  = 0;
     value   = 0.0;
     columns = 0;
-    SpikeUnroll(p, BS) {
+    SpikeUnroll(p, BLOCKSIZE) {
       /* element p of the lane's row */
-      const SpikeBlockSum f     = SpikeShfl(a[p % COLUMNS], r + p / COLUMNS * BS);
+      const SpikeBlockSum f     = SpikeShfl(a[p % OWNCOLUMNS], r + p / OWNCOLUMNS * BLOCKSIZE);
       const double        size  = SpikeBlockSize(f);
       const bool          fine  = size > tol && size < DBL_MAX;
       const SpikeBlockSum mine  = SpikeBlockSum(1.0) / (fine ? f : SpikeBlockSum(1.0));
       const unsigned      fines = __ballot_sync(SPIKE_WARP, fine),
-                     high       = l < BS && step < 0 ? (unsigned)(__double_as_longlong(size) >> 32) + 1 : 0,
+                     high       = l < BLOCKSIZE && step < 0 ? (unsigned)(__double_as_longlong(size) >> 32) + 1 : 0,
                      most       = SpikeBlockWarpMax(high);
       unsigned found            = __ballot_sync(SPIKE_WARP, high == most);
 
@@ -79,7 +80,7 @@ struct SpikeBlockInverse {
             pivot = mag > 0.0 ? pivot * (boost / mag) : SpikeBlockSum(boost);
             nboost++;
           } else {
-            if (bad == BS) {
+            if (bad == BLOCKSIZE) {
               bad   = p;
               value = mag;
             }
@@ -88,8 +89,8 @@ struct SpikeBlockInverse {
         }
         inverse = SpikeBlockSum(1.0) / pivot;
       }
-      SpikeUnroll(c, COLUMNS) {
-        const bool          own = base == p / COLUMNS * BS && c == p % COLUMNS;
+      SpikeUnroll(c, OWNCOLUMNS) {
+        const bool          own = base == p / OWNCOLUMNS * BLOCKSIZE && c == p % OWNCOLUMNS;
         const SpikeBlockSum v   = SpikeShfl(a[c], at + base) * inverse;
 
         if (r == at) a[c] = own ? inverse : v;
@@ -104,8 +105,9 @@ struct SpikeBlockInverse {
   template <typename V>
   __device__ __forceinline__ void store(V *D) const
   {
-    if ((int)(threadIdx.x & 31) < BS * PARTS) {
-      SpikeUnroll(c, COLUMNS) D[step + (int)((columns >> (4 * (part() * COLUMNS + c))) & 15) * BS] = V(a[c]);
+    if ((int)(threadIdx.x & 31) < BLOCKSIZE * PARTS) {
+      SpikeUnroll(c, OWNCOLUMNS)
+        D[step + (int)((columns >> (4 * (part() * OWNCOLUMNS + c))) & 15) * BLOCKSIZE] = V(a[c]);
     }
   }
 };
@@ -113,23 +115,24 @@ struct SpikeBlockInverse {
 /*
   A row that updates its diagonal block alone, by blocks U_ki that do not change: its L_ik do not wait for each other.
   GROUP of them at a time: A_ik and U_ki are loaded before the wait for D_k^-1. Returns D_i, not inverted, in M, shared,
-  rows BS + 1 apart. The registers of the first product are the operand of the second, with the rows of U_ki in their
-  order.
+  rows BLOCKSIZE + 1 apart. The registers of the first product are the operand of the second, with the rows of U_ki in
+  their order.
 */
-template <int BS, typename V>
+template <int BLOCKSIZE, typename V>
 __device__ static __forceinline__ void SpikeBlockRowAlone(const SpikeBlockRow &row, PetscInt column, PetscInt back,
                                                           const SpikeBlockParts<V> &f, const unsigned *done,
                                                           SpikeBlockSum *M)
 {
-  constexpr int    T = (BS + 7) / 8, STEPS = BS / 4, GROUP = 3;
-  constexpr bool   FULL = BS % 8 == 0;
+  constexpr int    T = (BLOCKSIZE + 7) / 8, STEPS = BLOCKSIZE / 4, GROUP = 3;
+  constexpr bool   FULL = BLOCKSIZE % 8 == 0;
   const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4;
-  const PetscCount b2 = BS * BS;
+  const PetscCount b2 = BLOCKSIZE * BLOCKSIZE;
   const V         *D  = f.D + row.i * b2;
   SpikeMMA         c[T][T];
 
   SpikeUnroll3(r, T, j, T, e, 2)
-    c[r][j].put(e, FULL || (g < BS && 2 * q < BS) ? D[8 * r + g + (8 * j + 2 * q + e) * BS] : V(0.0));
+    c[r][j].put(e,
+                FULL || (g < BLOCKSIZE && 2 * q < BLOCKSIZE) ? D[8 * r + g + (8 * j + 2 * q + e) * BLOCKSIZE] : V(0.0));
   for (PetscInt e0 = 0; e0 < row.count; e0 += GROUP) {
     V        a[GROUP][STEPS][T], d[GROUP][STEPS][T], u[GROUP][2 * T][T];
     PetscInt k[GROUP];
@@ -140,16 +143,17 @@ __device__ static __forceinline__ void SpikeBlockRowAlone(const SpikeBlockRow &r
       const V       *A = f.L + (row.first + e0 + x) * b2, *U = f.U + place * b2;
 
       k[x] = __shfl_sync(SPIKE_WARP, column, (int)((e0 + x) & 31));
-      SpikeUnroll2(s, STEPS, r, T) a[x][s][r] = there && (FULL || g < BS) ? A[8 * r + g + (4 * s + q) * BS] : V(0.0);
+      SpikeUnroll2(s, STEPS, r, T)
+        a[x][s][r] = there && (FULL || g < BLOCKSIZE) ? A[8 * r + g + (4 * s + q) * BLOCKSIZE] : V(0.0);
       SpikeUnroll2(s, 2 * T, j, T)
-        u[x][s][j] = there && place >= 0 && (FULL || (g < BS && 2 * q < BS))
-                     ? -U[8 * (s / 2) + 2 * q + s % 2 + (8 * j + g) * BS]
+        u[x][s][j] = there && place >= 0 && (FULL || (g < BLOCKSIZE && 2 * q < BLOCKSIZE))
+                     ? -U[8 * (s / 2) + 2 * q + s % 2 + (8 * j + g) * BLOCKSIZE]
                      : V(0.0);
     }
     SpikeBlockAwait(done + column, l >= e0 && l < e0 + GROUP && l < row.count);
     SpikeUnroll3(x, GROUP, s, STEPS, j, T)
-      d[x][s][j] = e0 + x < row.count && (FULL || g < BS)
-                   ? SpikeBlockFresh(f.D + k[x] * b2 + 4 * s + q + (8 * j + g) * BS)
+      d[x][s][j] = e0 + x < row.count && (FULL || g < BLOCKSIZE)
+                   ? SpikeBlockFresh(f.D + k[x] * b2 + 4 * s + q + (8 * j + g) * BLOCKSIZE)
                    : V(0.0);
     SpikeUnroll(x, GROUP)
       if (e0 + x < row.count) {
@@ -161,11 +165,13 @@ __device__ static __forceinline__ void SpikeBlockRowAlone(const SpikeBlockRow &r
         SpikeUnroll2(s, 2 * T, r, T) {
           const V v = V(L[r][s / 2].get(s % 2));
 
-          if (FULL || (g < BS && 2 * q < BS)) to[8 * r + g + (8 * (s / 2) + 2 * q + s % 2) * BS] = v;
+          if (FULL || (g < BLOCKSIZE && 2 * q < BLOCKSIZE))
+            to[8 * r + g + (8 * (s / 2) + 2 * q + s % 2) * BLOCKSIZE] = v;
           SpikeUnroll(j, T) c[r][j].add(v, u[x][s][j]);
         }
       }
   }
   SpikeUnroll3(r, T, j, T, e, 2)
-    if (FULL || (g < BS && 2 * q < BS)) M[(8 * r + g) * (BS + 1) + 8 * j + 2 * q + e] = c[r][j].get(e);
+    if (FULL || (g < BLOCKSIZE && 2 * q < BLOCKSIZE))
+      M[(8 * r + g) * (BLOCKSIZE + 1) + 8 * j + 2 * q + e] = c[r][j].get(e);
 }

@@ -137,7 +137,7 @@ typedef struct {
 } SpikeBlockSolve;
 
 /* Columns of entries of a row, a lane each, and where their values are */
-template <bool TRANS>
+template <bool TRANSPOSED>
 struct SpikeBlockEntries {
   PetscInt j = 0, at = 0;
 
@@ -147,7 +147,7 @@ struct SpikeBlockEntries {
 
     if (e < row.count) {
       j = phase.aj[row.first + e];
-      if (TRANS) at = phase.at[row.first + e];
+      if (TRANSPOSED) at = phase.at[row.first + e];
     }
   }
 };
@@ -157,9 +157,9 @@ struct SpikeBlockEntries {
   and the next, column 8 j + g. two: blocks of up to 4, of which a step has two entries, this lane entry `which`. m:
   columns; col0: the first one of this warp; ldw: words between columns of the work vectors
 */
-template <int RT, int NT, bool TRANS, typename V>
+template <int RT, int C8, bool TRANSPOSED, typename V>
 struct SpikeBlockSolveLane {
-  using P                    = SpikeBlockSolvePolicy<RT, NT>;
+  using P                    = SpikeBlockSolvePolicy<RT, C8>;
   static constexpr int AHEAD = P::AHEAD, WAIT = P::WAIT, ACC = P::ACC;
 
   int        g, q, bs, half, steps, which, from, m, col0;
@@ -184,7 +184,7 @@ struct SpikeBlockSolveLane {
   /* element (row, column) of a block, or of its transpose */
   __device__ __forceinline__ V element(const V *A, int row, int column) const
   {
-    return SpikeBlockConj(TRANS ? A[column + row * bs] : A[row + column * bs], TRANS && conjugate);
+    return SpikeBlockConj(TRANSPOSED ? A[column + row * bs] : A[row + column * bs], TRANSPOSED && conjugate);
   }
   __device__ __forceinline__ bool mine(int r, int j) const { return 8 * r + 2 * q < bs && 8 * j + g < m; }
 
@@ -200,7 +200,7 @@ struct SpikeBlockSolveLane {
     lane's values in a column, -1 where it has none
   */
   __device__ __forceinline__ void load(const SpikeBlockSolvePhase &phase, const SpikeBlockRow &row, const V *A,
-                                       SpikeBlockEntries<TRANS> &entries, PetscCount left, PetscInt &e, int &k,
+                                       SpikeBlockEntries<TRANSPOSED> &entries, PetscCount left, PetscInt &e, int &k,
                                        V a[AHEAD][2][RT], PetscInt at[AHEAD]) const
   {
     SpikeUnroll(u, AHEAD) {
@@ -209,7 +209,7 @@ struct SpikeBlockSolveLane {
       if (u < left) {
         const int      lane = (int)(e & 31) + which, column = 8 * k + from;
         const PetscInt col   = __shfl_sync(SPIKE_WARP, entries.j, lane),
-                       place = TRANS ? __shfl_sync(SPIKE_WARP, entries.at, lane) : row.first + e + which;
+                       place = TRANSPOSED ? __shfl_sync(SPIKE_WARP, entries.at, lane) : row.first + e + which;
 
         if (e + which < row.count && column < bs) {
           const V *p = A + place * (PetscCount)bs * bs;
@@ -232,12 +232,12 @@ struct SpikeBlockSolveLane {
 
   /* c <- the right-hand side, from b, or where `before` is not NULL from the phase before, which is waited for */
   __device__ __forceinline__ void begin(const PetscScalar *b, PetscCount ldb, const PetscScalar *before,
-                                        SpikeMMA c[ACC][RT][NT]) const
+                                        SpikeMMA c[ACC][RT][C8]) const
   {
-    SpikeBlockPair v[RT][NT];
+    SpikeBlockPair v[RT][C8];
     bool           missing;
 
-    SpikeUnroll2(r, RT, j, NT) {
+    SpikeUnroll2(r, RT, j, C8) {
       v[r][j].fill(0.0);
       if (mine(r, j)) {
         if (before) v[r][j].missing();
@@ -250,11 +250,11 @@ struct SpikeBlockSolveLane {
     if (before) {
       do {
         missing = false;
-        SpikeUnroll2(r, RT, j, NT) v[r][j].poll(before + 8 * r + 8 * j * ldw);
-        SpikeUnroll2(r, RT, j, NT) missing = missing || !v[r][j].there();
+        SpikeUnroll2(r, RT, j, C8) v[r][j].poll(before + 8 * r + 8 * j * ldw);
+        SpikeUnroll2(r, RT, j, C8) missing = missing || !v[r][j].there();
       } while (__any_sync(SPIKE_WARP, missing));
     }
-    SpikeUnroll2(r, RT, j, NT) {
+    SpikeUnroll2(r, RT, j, C8) {
       SpikeUnroll(h, 2) c[0][r][j].put(h, v[r][j].get(h));
       if (ACC == 2) c[ACC - 1][r][j].clear();
     }
@@ -262,45 +262,45 @@ struct SpikeBlockSolveLane {
 
   /* c <- c + a x for WAIT steps, `left` of them there, when their values of x are: x is the lane's column */
   __device__ __forceinline__ void update(const PetscScalar *x, PetscCount left, const V a[WAIT][2][RT],
-                                         const PetscInt at[WAIT], SpikeMMA c[ACC][RT][NT]) const
+                                         const PetscInt at[WAIT], SpikeMMA c[ACC][RT][C8]) const
   {
-    SpikeBlockPair v[WAIT][NT];
+    SpikeBlockPair v[WAIT][C8];
     bool           missing;
 
-    SpikeUnroll2(u, WAIT, j, NT) {
+    SpikeUnroll2(u, WAIT, j, C8) {
       v[u][j].fill(0.0);
       if (at[u] >= 0 && 8 * j + g < m) v[u][j].missing();
     }
     do {
       missing = false;
-      SpikeUnroll2(u, WAIT, j, NT) v[u][j].poll(x + 2 * (PetscCount)at[u] + 8 * j * ldw);
-      SpikeUnroll2(u, WAIT, j, NT) missing = missing || !v[u][j].there();
+      SpikeUnroll2(u, WAIT, j, C8) v[u][j].poll(x + 2 * (PetscCount)at[u] + 8 * j * ldw);
+      SpikeUnroll2(u, WAIT, j, C8) missing = missing || !v[u][j].there();
     } while (__any_sync(SPIKE_WARP, missing));
     SpikeUnroll(u, WAIT)
       if (u < left) {
-        SpikeUnroll3(h, 2, r, RT, j, NT) c[h % ACC][r][j].add(v[u][j].get(h), a[u][h][r]);
+        SpikeUnroll3(h, 2, r, RT, j, C8) c[h % ACC][r][j].add(v[u][j].get(h), a[u][h][r]);
       }
   }
 
   /* c <- D c; d: D where it was loaded early */
-  __device__ __forceinline__ void scale(const V *D, const V d[RT][2][RT], SpikeMMA c[RT][NT]) const
+  __device__ __forceinline__ void scale(const V *D, const V d[RT][2][RT], SpikeMMA c[RT][C8]) const
   {
-    SpikeMMA y[RT][NT];
+    SpikeMMA y[RT][C8];
 
-    SpikeUnroll2(r, RT, j, NT) y[r][j].clear();
+    SpikeUnroll2(r, RT, j, C8) y[r][j].clear();
     SpikeUnroll3(k8, RT, h, 2, r, RT) {
       const V a = P::EARLY ? d[k8][h][r] : diagonal(D, k8, h, r);
 
-      SpikeUnroll(j, NT) y[r][j].add(PetscScalar(c[k8][j].get(h)), a);
+      SpikeUnroll(j, C8) y[r][j].add(PetscScalar(c[k8][j].get(h)), a);
     }
-    SpikeUnroll2(r, RT, j, NT) c[r][j] = y[r][j];
+    SpikeUnroll2(r, RT, j, C8) c[r][j] = y[r][j];
   }
 
   /* The row goes to who waits for it, and in the second phase to x */
-  __device__ __forceinline__ void store(const SpikeMMA c[RT][NT], PetscScalar *work, PetscScalar *x,
+  __device__ __forceinline__ void store(const SpikeMMA c[RT][C8], PetscScalar *work, PetscScalar *x,
                                         PetscCount ldx) const
   {
-    SpikeUnroll2(r, RT, j, NT)
+    SpikeUnroll2(r, RT, j, C8)
       if (mine(r, j)) {
         SpikeBlockPair v;
 
@@ -308,7 +308,7 @@ struct SpikeBlockSolveLane {
         v.leave(work + 8 * r + 8 * j * ldw);
       }
     if (!x) return;
-    SpikeUnroll3(r, RT, j, NT, h, 2)
+    SpikeUnroll3(r, RT, j, C8, h, 2)
       if (8 * r + 2 * q + h < bs && 8 * j + g < m)
         x[8 * r + 2 * q + h + (col0 + 8 * j + g) * ldx] = PetscScalar(c[r][j].get(h));
   }
@@ -319,7 +319,7 @@ struct SpikeBlockSolveLane {
   launch), so that the first row that is not done has all that it waits for.
 
   A row:  v = rhs - sum A_ij x_j,  x = D v in the phase with the diagonal blocks, by products of transposed 4 x 8
-  pieces, RT of rows and NT of columns. Then sums have a column in four lanes, two rows in each, which is how they are
+  pieces, RT of rows and C8 of columns. Then sums have a column in four lanes, two rows in each, which is how they are
   stored, loaded and multiplied by D. A step is 8 columns of A, in two products of every second column; each has sums of
   its own (ACC), half as long a chain. Loads that wait for no row come before any wait: D, and AHEAD steps of A, as many
   as most rows have; the record and the columns of a row come while the warp works on the row before. WAIT steps are
@@ -329,21 +329,21 @@ struct SpikeBlockSolveLane {
   vectors are column-major, with an even number of rows for each block row. Bytes: factors once, rhs, x, and the work
   vectors twice. The sums of a column do not depend on other columns.
 */
-template <int RT, int NT, bool TRANS, typename V>
-__global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, SpikeBlockSolvePolicy<RT, NT>::LEAST)
+template <int RT, int C8, bool TRANSPOSED, typename V>
+__global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, SpikeBlockSolvePolicy<RT, C8>::LEAST)
   SpikeBlockSolve_Kernel(const __grid_constant__ SpikeBlockSolve s, SpikeBlockParts<V> f)
 {
-  using P                                     = SpikeBlockSolvePolicy<RT, NT>;
-  constexpr int                         AHEAD = P::AHEAD, WAIT = P::WAIT, ACC = P::ACC;
-  const int                             shift = RT == 1 && NT == 1 ? s.shift : 0;
-  SpikeBlockSolveLane<RT, NT, TRANS, V> lane(s);
+  using P                                          = SpikeBlockSolvePolicy<RT, C8>;
+  constexpr int                              AHEAD = P::AHEAD, WAIT = P::WAIT, ACC = P::ACC;
+  const int                                  shift = RT == 1 && C8 == 1 ? s.shift : 0;
+  SpikeBlockSolveLane<RT, C8, TRANSPOSED, V> lane(s);
   const PetscCount b2 = (PetscCount)s.bs * s.bs, size = s.m * lane.ldw, end = 2 * (PetscCount)s.nb << shift;
   const PetscCount warps = (PetscCount)gridDim.x * (blockDim.x / 32),
                    begin = (PetscCount)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
 
   SpikeBlockRow row  = SpikeBlockRowLoad(s.rows, begin >> shift, end >> shift),
                 next = SpikeBlockRowLoad(s.rows, (begin + warps) >> shift, end >> shift);
-  SpikeBlockEntries<TRANS> entries, nextentries;
+  SpikeBlockEntries<TRANSPOSED> entries, nextentries;
 
   entries.load(s.phase[begin >> shift >= s.nb], row, 0);
   for (PetscCount t = begin; t < end; t += warps) {
@@ -358,7 +358,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, SpikeBlockSolvePoli
     PetscScalar        *mine  = s.work + number * size + (lane.col0 + lane.g) * lane.ldw;
     const PetscCount    here  = 2 * (PetscCount)row.i * lane.half + 2 * lane.q;
     const SpikeBlockRow after = SpikeBlockRowLoad(s.rows, (t + 2 * warps) >> shift, end >> shift);
-    SpikeMMA            c[ACC][RT][NT];
+    SpikeMMA            c[ACC][RT][C8];
     V                   d[RT][2][RT];
     PetscInt            e = 0;
     int                 k = 0; /* the next step: entry, and columns from 8 k on */
@@ -380,7 +380,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, SpikeBlockSolvePoli
       if (left <= AHEAD) break;
     }
     if (ACC == 2) {
-      SpikeUnroll3(r, RT, j, NT, h, 2) c[0][r][j].put(h, c[0][r][j].get(h) + c[ACC - 1][r][j].get(h));
+      SpikeUnroll3(r, RT, j, C8, h, 2) c[0][r][j].put(h, c[0][r][j].get(h) + c[ACC - 1][r][j].get(h));
     }
     if (phase.diagonal) lane.scale(D, d, c[0]);
     lane.store(c[0], mine + here, number ? s.x + old : NULL, s.ldx);
@@ -391,12 +391,12 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, SpikeBlockSolvePoli
   }
 }
 
-template <int RT, int NT, bool TRANS, typename V>
+template <int RT, int C8, bool TRANSPOSED, typename V>
 static PetscErrorCode SpikeBlockSolve_Launch(const SpikeBlockLU *lu, SpikeBlockSolve *s, cudaStream_t stream)
 {
   const SpikeBlockLUCUDA *h        = (const SpikeBlockLUCUDA *)lu->data;
   const PetscInt          perblock = SPIKE_BLOCK_SOLVE_THREADS / 32;
-  const auto              kernel   = SpikeBlockSolve_Kernel<RT, NT, TRANS, V>;
+  const auto              kernel   = SpikeBlockSolve_Kernel<RT, C8, TRANSPOSED, V>;
   SpikeBlockParts<V>      f(lu);
   void                   *arguments[] = {s, &f};
   PetscCount              blocks      = (((PetscCount)s->nb << s->shift) + perblock - 1) / perblock;
@@ -410,24 +410,24 @@ static PetscErrorCode SpikeBlockSolve_Launch(const SpikeBlockLU *lu, SpikeBlockS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int RT, bool TRANS, typename V>
+template <int RT, bool TRANSPOSED, typename V>
 static PetscErrorCode SpikeBlockSolve_Columns(const SpikeBlockLU *lu, SpikeBlockSolve *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
   s->shift = SpikeBlockSolveShift(s->bs, s->m);
-  if (s->m <= 8 || s->shift) PetscCall((SpikeBlockSolve_Launch<RT, 1, TRANS, V>(lu, s, stream)));
-  else if (s->m <= 16) PetscCall((SpikeBlockSolve_Launch<RT, 2, TRANS, V>(lu, s, stream)));
-  else PetscCall((SpikeBlockSolve_Launch<RT, 4, TRANS, V>(lu, s, stream)));
+  if (s->m <= 8 || s->shift) PetscCall((SpikeBlockSolve_Launch<RT, 1, TRANSPOSED, V>(lu, s, stream)));
+  else if (s->m <= 16) PetscCall((SpikeBlockSolve_Launch<RT, 2, TRANSPOSED, V>(lu, s, stream)));
+  else PetscCall((SpikeBlockSolve_Launch<RT, 4, TRANSPOSED, V>(lu, s, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <bool TRANS, typename V>
+template <bool TRANSPOSED, typename V>
 static PetscErrorCode SpikeBlockSolve_Size(const SpikeBlockLU *lu, SpikeBlockSolve *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (s->bs <= 8) PetscCall((SpikeBlockSolve_Columns<1, TRANS, V>(lu, s, stream)));
-  else if (s->bs <= 16) PetscCall((SpikeBlockSolve_Columns<2, TRANS, V>(lu, s, stream)));
-  else PetscCall((SpikeBlockSolve_Columns<4, TRANS, V>(lu, s, stream)));
+  if (s->bs <= 8) PetscCall((SpikeBlockSolve_Columns<1, TRANSPOSED, V>(lu, s, stream)));
+  else if (s->bs <= 16) PetscCall((SpikeBlockSolve_Columns<2, TRANSPOSED, V>(lu, s, stream)));
+  else PetscCall((SpikeBlockSolve_Columns<4, TRANSPOSED, V>(lu, s, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -147,17 +147,17 @@ PetscErrorCode SpikeBlockLUSolve_Host(SpikeBlockLU *lu, SpikeBlockTrans trans, P
 
 PetscErrorCode SpikeBlockLUGet_Host(SpikeBlockLU *lu, PetscScalar *L, PetscScalar *D, PetscScalar *U)
 {
-  const SpikeBlockLUHost  *h    = (const SpikeBlockLUHost *)lu->data;
-  const SpikeBlockPattern *p    = lu->p;
-  const PetscCount         step = (PetscCount)p->bs * p->bs;
+  const SpikeBlockLUHost  *h      = (const SpikeBlockLUHost *)lu->data;
+  const SpikeBlockPattern *p      = lu->p;
+  const PetscCount         stride = (PetscCount)p->bs * p->bs;
 
   PetscFunctionBegin;
-  for (PetscCount k = 0; k < p->li[p->nb] * step; k++) L[k] = SpikeHostGet(lu->precision, h->l, k);
+  for (PetscCount k = 0; k < p->li[p->nb] * stride; k++) L[k] = SpikeHostGet(lu->precision, h->l, k);
   for (PetscInt i = 0; i < p->nb; i++)
-    for (PetscCount e = 0; e < step; e++)
-      D[i * step + e] = SpikeHostGet(lu->precision, h->d, (p->nb - 1 - i) * step + e);
+    for (PetscCount e = 0; e < stride; e++)
+      D[i * stride + e] = SpikeHostGet(lu->precision, h->d, (p->nb - 1 - i) * stride + e);
   for (PetscInt k = 0; k < p->ui[p->nb]; k++)
-    for (PetscCount e = 0; e < step; e++)
-      U[k * step + e] = SpikeHostGet(lu->precision, h->u, (p->ui[p->nb] - 1 - k) * step + e);
+    for (PetscCount e = 0; e < stride; e++)
+      U[k * stride + e] = SpikeHostGet(lu->precision, h->u, (p->ui[p->nb] - 1 - k) * stride + e);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -145,9 +145,9 @@ static void BX(dot)(const SpikeBlockTask *t)
 /* Y [op] A^T X: row i of A takes X_i to the rows of Y that its columns name */
 static void BX(multt)(const SpikeBlockTask *t)
 {
-  const SpikeBlockMatHost *h    = (const SpikeBlockMatHost *)t->A->data;
-  const PetscInt           bs   = t->A->bs;
-  const PetscCount         step = (PetscCount)bs * bs;
+  const SpikeBlockMatHost *h      = (const SpikeBlockMatHost *)t->A->data;
+  const PetscInt           bs     = t->A->bs;
+  const PetscCount         stride = (PetscCount)bs * bs;
   const E                 *X = (const E *)t->X, *A = (const E *)t->A->a;
   E                       *Y    = (E *)t->Y;
   const int                conj = t->op == SPIKE_BLOCK_MULT_HERMITIAN, sub = t->mode == SPIKE_BLOCK_SUB;
@@ -166,14 +166,14 @@ static void BX(multt)(const SpikeBlockTask *t)
 
         BX(gemm0)
         (t->m, bs, sub, 0, conj, 1, NULL, 0, X + (PetscCount)i * bs * t->ldx, t->ldx, bs, NULL, 0,
-         A + (first + k) * step, 1, bs, y, t->ldy, y, t->ldy);
+         A + (first + k) * stride, 1, bs, y, t->ldy, y, t->ldy);
       }
     } else {
       for (PetscInt c = 0; c < t->m; c++) {
         const E *x = X + (PetscCount)i * bs + c * t->ldx;
 
-        if (sub) BX(scatter0)(bs, 1, conj, count, h->bj + first, A + first * step, x, Y + c * t->ldy);
-        else BX(scatter0)(bs, 0, conj, count, h->bj + first, A + first * step, x, Y + c * t->ldy);
+        if (sub) BX(scatter0)(bs, 1, conj, count, h->bj + first, A + first * stride, x, Y + c * t->ldy);
+        else BX(scatter0)(bs, 0, conj, count, h->bj + first, A + first * stride, x, Y + c * t->ldy);
       }
     }
   }
@@ -186,13 +186,13 @@ static void BX(run)(const SpikeBlockTask *t)
   else BX(multt)(t);
 }
 
-#define MULT(bs)   [bs] = BX(mult##bs),
-#define FACTOR(bs) [bs] = BX(factor##bs),
+#define ENTRY_MULT(bs)   [bs] = BX(mult##bs),
+#define ENTRY_FACTOR(bs) [bs] = BX(factor##bs),
 const SpikeBlockLoops SPIKE_PASTE3(SpikeBlockLoops_, BPRECISION, SPIKE_ISA) = {.run    = BX(run),
-                                                                               .mult   = {BLOCK_SIZES(MULT)},
-                                                                               .factor = {BLOCK_SIZES(FACTOR)}};
-#undef MULT
-#undef FACTOR
+                                                                               .mult   = {BLOCK_SIZES(ENTRY_MULT)},
+                                                                               .factor = {BLOCK_SIZES(ENTRY_FACTOR)}};
+#undef ENTRY_MULT
+#undef ENTRY_FACTOR
 #undef BO_V
 #undef BO_W
 #undef BO_GET

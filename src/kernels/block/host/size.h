@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  size.h: operations on blocks of BS x BS elements, of any size where BS is 0; sizes.h includes it for each BS. The
-  preprocessor chooses the tiles of a size, so that each function is compiled with those alone: with all of them it
-  takes minutes.
+  size.h: operations on blocks of BLOCKSIZE x BLOCKSIZE elements, of any size where BLOCKSIZE is 0; sizes.h includes it
+  for each BLOCKSIZE. The preprocessor chooses the tiles of a size, so that each function is compiled with those alone:
+  with all of them it takes minutes.
 */
 #define BZ_PASTE(name, bs) BX(name##bs)
 #define BZ_NAME(name, bs)  BZ_PASTE(name, bs)
-#define BZ(name)           BZ_NAME(name, BS)
-#if BS >= 16 && BX_WIDEST >= 16
+#define BZ(name)           BZ_NAME(name, BLOCKSIZE)
+#if BLOCKSIZE >= 16 && BX_WIDEST >= 16
   #define BW 16
-#elif BS >= 8 && BX_WIDEST >= 8
+#elif BLOCKSIZE >= 8 && BX_WIDEST >= 8
   #define BW 8
-#elif BS >= 4 && BX_WIDEST >= 4
+#elif BLOCKSIZE >= 4 && BX_WIDEST >= 4
   #define BW 4
-#elif BS >= 2 && BX_WIDEST >= 2
+#elif BLOCKSIZE >= 2 && BX_WIDEST >= 2
   #define BW 2
 #else
   #define BW 1
 #endif
 
-/* BZ_TILE(width, vectors, rows) for the rows of a block from m = 0 on: BX_DISPATCH with what is known of BS */
-#if !BS
+/* BZ_TILE(width, vectors, rows) for the rows of a block from m = 0 on: BX_DISPATCH with what is known of BLOCKSIZE */
+#if !BLOCKSIZE
   #define BZ_ROWS \
     for (PetscInt take; m < M; m += take) { \
       take = BX(take)(M - m); \
       BX_DISPATCH \
     }
-#elif BS < 4 * BW
-  #define BZ_ROWS BZ_TILE(BW, (BS + BW - 1) / BW, BS)
-#elif BS % (4 * BW) == 0
+#elif BLOCKSIZE < 4 * BW
+  #define BZ_ROWS BZ_TILE(BW, (BLOCKSIZE + BW - 1) / BW, BLOCKSIZE)
+#elif BLOCKSIZE % (4 * BW) == 0
   #define BZ_ROWS \
-    for (; m < BS; m += 4 * BW) BZ_TILE(BW, 4, 4 * BW)
+    for (; m < BLOCKSIZE; m += 4 * BW) BZ_TILE(BW, 4, 4 * BW)
 #else
   #define BZ_ROWS \
-    for (; m + 4 * BW <= BS; m += 4 * BW) BZ_TILE(BW, 4, 4 * BW) \
-    BZ_TILE(BW, BS % (4 * BW), BS % (4 * BW))
+    for (; m + 4 * BW <= BLOCKSIZE; m += 4 * BW) BZ_TILE(BW, 4, 4 * BW) \
+    BZ_TILE(BW, BLOCKSIZE % (4 * BW), BLOCKSIZE % (4 * BW))
 #endif
 
-/* The product of tile.h for NC = 1 or 4 columns, and M = BS rows where BS is not 0 */
+/* The product of tile.h for NC = 1 or 4 columns, and M = BLOCKSIZE rows where BLOCKSIZE is not 0 */
 SPIKE_INLINE void BZ(columns)(const int NC, PetscInt M, BX_PARAMS)
 {
-#if BS
+#if BLOCKSIZE
   PetscInt m = 0;
 
   #define BZ_TILE(w, nv, rows) \
@@ -104,13 +104,13 @@ SPIKE_INLINE void BZ(scatter)(PetscInt M, const int mode, int conja, PetscInt co
 
 #define BZ_FUNCTION static __attribute__((noinline))
 /* Sizes 5, 6 and 7 have solves of their own, and no more */
-#if BX_OPS && (BS < 5 || BS > 7)
+#if BX_OPS && (BLOCKSIZE < 5 || BLOCKSIZE > 7)
 /* Y [op] A X by rows of A. Row-major: Y^T [op] X^T A^T, so that vectors lie along the m columns */
 BZ_FUNCTION void BZ(mult)(const SpikeBlockTask *t)
 {
-  const PetscInt           bs   = BS ? BS : t->A->bs;
-  const SpikeBlockMatHost *h    = (const SpikeBlockMatHost *)t->A->data;
-  const PetscCount         step = (PetscCount)bs * bs;
+  const PetscInt           bs     = BLOCKSIZE ? BLOCKSIZE : t->A->bs;
+  const SpikeBlockMatHost *h      = (const SpikeBlockMatHost *)t->A->data;
+  const PetscCount         stride = (PetscCount)bs * bs;
   const E                 *X = (const E *)t->X, *A = (const E *)t->A->a;
   E                       *Y   = (E *)t->Y;
   const PetscInt           sub = t->mode == SPIKE_BLOCK_SUB;
@@ -122,13 +122,13 @@ BZ_FUNCTION void BZ(mult)(const SpikeBlockTask *t)
       E *y = Y + (PetscCount)i * bs * t->ldy;
 
       BX(gemm0)
-      (t->m, bs, sub, 0, 0, count, h->bj + first, bs * t->ldx, X, t->ldx, bs, NULL, step, A + first * step, bs, 1,
+      (t->m, bs, sub, 0, 0, count, h->bj + first, bs * t->ldx, X, t->ldx, bs, NULL, stride, A + first * stride, bs, 1,
        t->mode == SPIKE_BLOCK_SET ? NULL : y, t->ldy, y, t->ldy);
     } else {
       E *y = Y + (PetscCount)i * bs;
 
       BZ(gemm)
-      (bs, t->m, sub, 0, 0, count, NULL, step, A + first * step, bs, bs, h->bj + first, bs, X, 1, t->ldx,
+      (bs, t->m, sub, 0, 0, count, NULL, stride, A + first * stride, bs, bs, h->bj + first, bs, X, 1, t->ldx,
        t->mode == SPIKE_BLOCK_SET ? NULL : y, t->ldy, y, t->ldy);
     }
   }
@@ -206,29 +206,29 @@ SPIKE_INLINE void BZ(invert)(const PetscInt bs, E *restrict a, PetscInt row, Spi
 
 BZ_FUNCTION void BZ(factor)(const SpikeBlockPattern *p, SpikeBlockLUHost *h, SpikePivot *pivot)
 {
-  const PetscInt   bs   = BS ? BS : p->bs;
-  const PetscCount step = (PetscCount)bs * bs, nu = p->ui[p->nb];
+  const PetscInt   bs     = BLOCKSIZE ? BLOCKSIZE : p->bs;
+  const PetscCount stride = (PetscCount)bs * bs, nu = p->ui[p->nb];
   E               *l = (E *)h->l, *d = (E *)h->d, *u = (E *)h->u, **where = (E **)h->where;
   E                t[SPIKE_BLOCK_MAXBS * SPIKE_BLOCK_MAXBS];
 
   h->products = 0;
   for (PetscInt i = 0; i < p->nb; i++) {
-    for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) where[p->lj[k]] = l + k * step;
-    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) where[p->uj[k]] = u + (nu - 1 - k) * step;
-    where[i] = d + (p->nb - 1 - i) * step;
+    for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) where[p->lj[k]] = l + k * stride;
+    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) where[p->uj[k]] = u + (nu - 1 - k) * stride;
+    where[i] = d + (p->nb - 1 - i) * stride;
     for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) {
       const PetscInt r   = p->lj[k];
-      E             *lik = l + k * step;
+      E             *lik = l + k * stride;
 
-      for (PetscInt e = 0; e < step; e++) t[e] = lik[e];
+      for (PetscInt e = 0; e < stride; e++) t[e] = lik[e];
       BZ(gemm)
-      (bs, bs, 0, 0, 0, 1, NULL, 0, t, bs, bs, NULL, 0, d + (p->nb - 1 - r) * step, 1, bs, NULL, 0, lik, bs);
+      (bs, bs, 0, 0, 0, 1, NULL, 0, t, bs, bs, NULL, 0, d + (p->nb - 1 - r) * stride, 1, bs, NULL, 0, lik, bs);
       for (PetscInt q = p->ui[r]; q < p->ui[r + 1]; q++) {
         E *to = where[p->uj[q]];
 
         if (!to) continue;
         BZ(gemm)
-        (bs, bs, 1, 0, 0, 1, NULL, 0, lik, bs, bs, NULL, 0, u + (nu - 1 - q) * step, 1, bs, to, bs, to, bs);
+        (bs, bs, 1, 0, 0, 1, NULL, 0, lik, bs, bs, NULL, 0, u + (nu - 1 - q) * stride, 1, bs, to, bs, to, bs);
         h->products++;
       }
     }
@@ -236,7 +236,7 @@ BZ_FUNCTION void BZ(factor)(const SpikeBlockPattern *p, SpikeBlockLUHost *h, Spi
     for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) where[p->uj[k]] = NULL;
     where[i] = NULL;
     h->products += p->li[i + 1] - p->li[i] + 1; /* and the inverse */
-    BZ(invert)(bs, d + (p->nb - 1 - i) * step, i * bs, pivot);
+    BZ(invert)(bs, d + (p->nb - 1 - i) * stride, i * bs, pivot);
   }
 }
 #endif
@@ -246,17 +246,17 @@ BZ_FUNCTION void BZ(factor)(const SpikeBlockPattern *p, SpikeBlockLUHost *h, Spi
 BZ_FUNCTION void BZ(lower)(const SpikeBlockPattern *p, const SpikeBlockLUHost *f, PetscInt nrhs, const E *b,
                            PetscCount ldb, E *w, PetscCount ldw)
 {
-  const PetscInt   bs   = BS ? BS : p->bs;
-  const F         *l    = (const F *)f->l;
-  const PetscCount step = (PetscCount)bs * bs;
+  const PetscInt   bs     = BLOCKSIZE ? BLOCKSIZE : p->bs;
+  const F         *l      = (const F *)f->l;
+  const PetscCount stride = (PetscCount)bs * bs;
 
   for (PetscInt i = 0; i < p->nb; i++) {
     const PetscInt   first = p->li[i], count = p->li[i + 1] - first;
     const PetscCount r = (PetscCount)i * bs, old = (PetscCount)(p->oldrow ? p->oldrow[i] : i) * bs;
 
     BZ(gemm)
-    (bs, nrhs, 1, 0, 0, count, NULL, step, l + first * step, bs, bs, p->lj + first, bs, w, 1, ldw, b + old, ldb, w + r,
-     ldw);
+    (bs, nrhs, 1, 0, 0, count, NULL, stride, l + first * stride, bs, bs, p->lj + first, bs, w, 1, ldw, b + old, ldb,
+     w + r, ldw);
   }
 }
 
@@ -266,40 +266,40 @@ BZ_FUNCTION void BZ(lower)(const SpikeBlockPattern *p, const SpikeBlockLUHost *f
 */
 BZ_FUNCTION void BZ(upper)(const SpikeBlockPattern *p, const SpikeBlockLUHost *f, PetscInt nrhs, E *w, PetscCount ldw)
 {
-  const PetscInt   bs = BS ? BS : p->bs;
+  const PetscInt   bs = BLOCKSIZE ? BLOCKSIZE : p->bs;
   const F         *u = (const F *)f->u, *d = (const F *)f->d;
-  const PetscCount step = (PetscCount)bs * bs, nu = p->ui[p->nb];
+  const PetscCount stride = (PetscCount)bs * bs, nu = p->ui[p->nb];
   E                t[4 * SPIKE_BLOCK_MAXBS];
 
   for (PetscInt i = p->nb - 1; i >= 0; i--) {
     const PetscInt first = p->ui[i], count = p->ui[i + 1] - first;
-    const F       *ui = u + (nu - p->ui[i + 1]) * step, *di = d + (p->nb - 1 - i) * step;
+    const F       *ui = u + (nu - p->ui[i + 1]) * stride, *di = d + (p->nb - 1 - i) * stride;
     E             *r = w + (PetscCount)i * bs;
     PetscInt       c = 0;
 
     for (; c + 4 <= nrhs; c += 4) {
       BZ(columns)
-      (4, bs, BX_SUB | BX_DOWN, 0, 0, count, NULL, step, ui, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw,
+      (4, bs, BX_SUB | BX_DOWN, 0, 0, count, NULL, stride, ui, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw,
        r + c * ldw, ldw, t, bs);
       BZ(columns)(4, bs, 0, 0, 0, 1, NULL, 0, di, bs, bs, NULL, 0, t, 1, bs, NULL, 0, r + c * ldw, ldw);
     }
     for (; c < nrhs; c++) {
       BZ(columns)
-      (1, bs, BX_SUB | BX_DOWN, 0, 0, count, NULL, step, ui, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw,
+      (1, bs, BX_SUB | BX_DOWN, 0, 0, count, NULL, stride, ui, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw,
        r + c * ldw, ldw, t, bs);
       BZ(columns)(1, bs, 0, 0, 0, 1, NULL, 0, di, bs, bs, NULL, 0, t, 1, bs, NULL, 0, r + c * ldw, ldw);
     }
   }
 }
 
-  #if BS < 5 || BS > 7
+  #if BLOCKSIZE < 5 || BLOCKSIZE > 7
 /* w <- (D + U)^-T w, by rows of U: a row that is final goes to the rows after it */
 BZ_FUNCTION void BZ(lowert)(const SpikeBlockPattern *p, const SpikeBlockLUHost *f, PetscBool conj, PetscInt nrhs, E *w,
                             PetscCount ldw)
 {
-  const PetscInt   bs = BS ? BS : p->bs;
+  const PetscInt   bs = BLOCKSIZE ? BLOCKSIZE : p->bs;
   const F         *u = (const F *)f->u, *d = (const F *)f->d;
-  const PetscCount step = (PetscCount)bs * bs, nu = p->ui[p->nb];
+  const PetscCount stride = (PetscCount)bs * bs, nu = p->ui[p->nb];
   E                t[SPIKE_BLOCK_MAXBS];
 
   for (PetscInt i = 0; i < p->nb; i++) {
@@ -307,10 +307,10 @@ BZ_FUNCTION void BZ(lowert)(const SpikeBlockPattern *p, const SpikeBlockLUHost *
       E *x = w + c * ldw;
 
       for (PetscInt k = 0; k < bs; k++) t[k] = 0;
-      BZ(scatter)(bs, 0, conj, 1, NULL, d + (p->nb - 1 - i) * step, x + (PetscCount)i * bs, t);
+      BZ(scatter)(bs, 0, conj, 1, NULL, d + (p->nb - 1 - i) * stride, x + (PetscCount)i * bs, t);
       for (PetscInt k = 0; k < bs; k++) x[(PetscCount)i * bs + k] = t[k];
       BZ(scatter)
-      (bs, BX_SUB | BX_BACK, conj, p->ui[i + 1] - p->ui[i], p->uj + p->ui[i], u + (nu - p->ui[i + 1]) * step, t, x);
+      (bs, BX_SUB | BX_BACK, conj, p->ui[i + 1] - p->ui[i], p->uj + p->ui[i], u + (nu - p->ui[i + 1]) * stride, t, x);
     }
   }
 }
@@ -319,13 +319,13 @@ BZ_FUNCTION void BZ(lowert)(const SpikeBlockPattern *p, const SpikeBlockLUHost *
 BZ_FUNCTION void BZ(uppert)(const SpikeBlockPattern *p, const SpikeBlockLUHost *f, PetscBool conj, PetscInt nrhs, E *w,
                             PetscCount ldw)
 {
-  const PetscInt   bs   = BS ? BS : p->bs;
-  const F         *l    = (const F *)f->l;
-  const PetscCount step = (PetscCount)bs * bs;
+  const PetscInt   bs     = BLOCKSIZE ? BLOCKSIZE : p->bs;
+  const F         *l      = (const F *)f->l;
+  const PetscCount stride = (PetscCount)bs * bs;
 
   for (PetscInt i = p->nb - 1; i >= 0; i--) {
     for (PetscInt c = 0; c < nrhs; c++) BZ(scatter)
-    (bs, BX_SUB | BX_DOWN, conj, p->li[i + 1] - p->li[i], p->lj + p->li[i], l + p->li[i] * step,
+    (bs, BX_SUB | BX_DOWN, conj, p->li[i + 1] - p->li[i], p->lj + p->li[i], l + p->li[i] * stride,
      w + c * ldw + (PetscCount)i * bs, w + c * ldw);
   }
 }
@@ -337,4 +337,4 @@ BZ_FUNCTION void BZ(uppert)(const SpikeBlockPattern *p, const SpikeBlockLUHost *
 #undef BZ_ROWS
 #undef BZ
 #undef BW
-#undef BS
+#undef BLOCKSIZE

@@ -2,10 +2,10 @@
 /* launch.cuh: kernels whose launch overlaps the end of the previous kernel */
 #pragma once
 
-#include "fit.cuh"
+#include "device.cuh"
 
 /*
-  SpikeLaunchBehind() launches a kernel that may start before the previous kernel has ended, if resources are free.
+  SpikeLaunchEarly() launches a kernel that may start before the previous kernel has ended, if resources are free.
   Otherwise it starts when that one ends, without launch latency (programmatic dependent launch; in a graph an edge of
   that kind).
 
@@ -36,8 +36,8 @@ __device__ static __forceinline__ void SpikeAwait(void)
 }
 
 /* A kernel whose code does not wait is launched as any other */
-static inline cudaError_t SpikeLaunchBehind(const void *kernel, dim3 grid, dim3 threads, size_t shared,
-                                            cudaStream_t stream, void **arguments)
+static inline cudaError_t SpikeLaunchEarly(const void *kernel, dim3 grid, dim3 threads, size_t shared,
+                                           cudaStream_t stream, void **arguments)
 {
   cudaLaunchConfig_t  config = {};
   cudaLaunchAttribute attribute;
@@ -58,12 +58,12 @@ static inline cudaError_t SpikeLaunchBehind(const void *kernel, dim3 grid, dim3 
 
 /* The same with the kernel's own arguments; P are its parameters' types */
 template <typename... P, typename... A>
-static inline cudaError_t SpikeLaunchBehind(void (*kernel)(P...), dim3 grid, dim3 threads, size_t shared,
-                                            cudaStream_t stream, A... arguments)
+static inline cudaError_t SpikeLaunchEarly(void (*kernel)(P...), dim3 grid, dim3 threads, size_t shared,
+                                           cudaStream_t stream, A... arguments)
 {
   return [&](P... values) {
     void *list[] = {(void *)&values...};
 
-    return SpikeLaunchBehind((const void *)kernel, grid, threads, shared, stream, list);
+    return SpikeLaunchEarly((const void *)kernel, grid, threads, shared, stream, list);
   }(arguments...);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dia.cu: the CUDA backend of dia.h: its memory, its tables, rows to and from the host */
 #include "dia.cuh"
-#include "kernels/common/cuda/fit.cuh"
+#include "kernels/common/cuda/device.cuh"
 
 static PetscErrorCode SpikeDIATables_CUDA(SpikeDIA *A)
 {

@@ -124,10 +124,10 @@ PETSC_INTERN PetscErrorCode SpikeDIAScan_CUDA(const SpikeDIA *, PetscReal[], Pet
 PETSC_INTERN PetscErrorCode SpikeDIASample_CUDA(const SpikeDIA *, PetscInt, PetscScalar *);
 
 /* halo.cu */
-PETSC_INTERN PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm, PetscBool, PetscInt, const SpikeDIAMessages *,
-                                                 const SpikeDIAMessages *, SpikeDIALink **);
-PETSC_INTERN PetscErrorCode SpikeDIADisconnect_CUDA(SpikeDIALink **);
-PETSC_INTERN PetscErrorCode SpikeDIALeave_CUDA(void *, SpikeDIALink *, PetscInt, PetscBool);
-PETSC_INTERN PetscErrorCode SpikeDIAReady_CUDA(SpikeDIALink *, PetscInt);
-PETSC_INTERN PetscErrorCode SpikeDIAExchange_CUDA(void *, SpikeDIALink *, PetscInt, PetscInt, const SpikeMessage[]);
-PETSC_INTERN PetscErrorCode SpikeDIAArrive_CUDA(void *, SpikeDIALink *, PetscInt, PetscBool);
+PETSC_INTERN PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm, PetscBool, PetscInt, const SpikeHaloMessages *,
+                                                 const SpikeHaloMessages *, SpikeHaloLink **);
+PETSC_INTERN PetscErrorCode SpikeDIADisconnect_CUDA(SpikeHaloLink **);
+PETSC_INTERN PetscErrorCode SpikeDIALeave_CUDA(void *, SpikeHaloLink *, PetscInt, PetscBool);
+PETSC_INTERN PetscErrorCode SpikeDIAReady_CUDA(SpikeHaloLink *, PetscInt);
+PETSC_INTERN PetscErrorCode SpikeDIAExchange_CUDA(void *, SpikeHaloLink *, PetscInt, PetscInt, const SpikeMessage[]);
+PETSC_INTERN PetscErrorCode SpikeDIAArrive_CUDA(void *, SpikeHaloLink *, PetscInt, PetscBool);

@@ -28,9 +28,9 @@ typedef struct {
   SpikeGroup   group[SPIKE_DIA_GROUPS];
   PetscBool    nccl, aware;
   PetscScalar *message, *ghost; /* on the device */
-} SpikeDIALinkCUDA;
+} SpikeHaloLinkCUDA;
 
-static PetscErrorCode SpikePieces_Private(const SpikeDIAMessages *m, PetscInt group, PetscInt *count,
+static PetscErrorCode SpikePieces_Private(const SpikeHaloMessages *m, PetscInt group, PetscInt *count,
                                           SpikePiece **piece)
 {
   PetscInt n = 0;
@@ -49,10 +49,10 @@ static PetscErrorCode SpikePieces_Private(const SpikeDIAMessages *m, PetscInt gr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm comm, PetscBool aware, PetscInt ngroups, const SpikeDIAMessages *message,
-                                    const SpikeDIAMessages *ghost, SpikeDIALink **link)
+PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm comm, PetscBool aware, PetscInt ngroups, const SpikeHaloMessages *message,
+                                    const SpikeHaloMessages *ghost, SpikeHaloLink **link)
 {
-  SpikeDIALinkCUDA *l;
+  SpikeHaloLinkCUDA *l;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(link));
@@ -87,13 +87,13 @@ PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm comm, PetscBool aware, PetscInt ngr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeDIADisconnect_CUDA(SpikeDIALink **link)
+PetscErrorCode SpikeDIADisconnect_CUDA(SpikeHaloLink **link)
 {
-  SpikeDIALinkCUDA *l;
+  SpikeHaloLinkCUDA *l;
 
   PetscFunctionBegin;
   if (!*link) PetscFunctionReturn(PETSC_SUCCESS);
-  l = (SpikeDIALinkCUDA *)(*link)->data;
+  l = (SpikeHaloLinkCUDA *)(*link)->data;
   for (PetscInt k = 0; k < l->ngroups; k++)
     if (l->group[k].stream) PetscCallCUDA(cudaStreamSynchronize(l->group[k].stream));
   if ((*link)->message != l->message) PetscCallCUDA(cudaFreeHost((*link)->message));
@@ -114,11 +114,11 @@ PetscErrorCode SpikeDIADisconnect_CUDA(SpikeDIALink **link)
 }
 
 /* The group's values of message[], or of ghost[], between host and device, on its stream */
-static PetscErrorCode SpikeGroupCopy_Private(const SpikeDIALink *link, const SpikeGroup *g, PetscBool ghost,
+static PetscErrorCode SpikeGroupCopy_Private(const SpikeHaloLink *link, const SpikeGroup *g, PetscBool ghost,
                                              PetscBool down)
 {
-  const SpikeDIALinkCUDA *l    = (const SpikeDIALinkCUDA *)link->data;
-  PetscScalar            *host = ghost ? link->ghost : link->message, *device = ghost ? l->ghost : l->message;
+  const SpikeHaloLinkCUDA *l    = (const SpikeHaloLinkCUDA *)link->data;
+  PetscScalar             *host = ghost ? link->ghost : link->message, *device = ghost ? l->ghost : l->message;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < g->npieces[ghost]; k++) {
@@ -133,11 +133,11 @@ static PetscErrorCode SpikeGroupCopy_Private(const SpikeDIALink *link, const Spi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeDIALeave_CUDA(void *given, SpikeDIALink *link, PetscInt group, PetscBool back)
+PetscErrorCode SpikeDIALeave_CUDA(void *given, SpikeHaloLink *link, PetscInt group, PetscBool back)
 {
-  const SpikeDIALinkCUDA *l = (const SpikeDIALinkCUDA *)link->data;
-  const SpikeGroup       *g = &l->group[group];
-  cudaStream_t            stream;
+  const SpikeHaloLinkCUDA *l = (const SpikeHaloLinkCUDA *)link->data;
+  const SpikeGroup        *g = &l->group[group];
+  cudaStream_t             stream;
 
   PetscFunctionBegin;
   PetscCall(SpikeStreamOr(given, &stream));
@@ -148,9 +148,9 @@ PetscErrorCode SpikeDIALeave_CUDA(void *given, SpikeDIALink *link, PetscInt grou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeDIAReady_CUDA(SpikeDIALink *link, PetscInt group)
+PetscErrorCode SpikeDIAReady_CUDA(SpikeHaloLink *link, PetscInt group)
 {
-  const SpikeDIALinkCUDA *l = (const SpikeDIALinkCUDA *)link->data;
+  const SpikeHaloLinkCUDA *l = (const SpikeHaloLinkCUDA *)link->data;
 
   PetscFunctionBegin;
   if (l->aware) PetscCallCUDA(cudaEventSynchronize(l->group[group].packed));
@@ -158,22 +158,22 @@ PetscErrorCode SpikeDIAReady_CUDA(SpikeDIALink *link, PetscInt group)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeDIAExchange_CUDA(void *given, SpikeDIALink *link, PetscInt group, PetscInt count,
+PetscErrorCode SpikeDIAExchange_CUDA(void *given, SpikeHaloLink *link, PetscInt group, PetscInt count,
                                      const SpikeMessage m[])
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(SpikeStreamOr(given, &stream));
-  PetscCall(SpikeLinkExchange_CUDA(((SpikeDIALinkCUDA *)link->data)->group[group].nccl, stream, count, m));
+  PetscCall(SpikeLinkExchange_CUDA(((SpikeHaloLinkCUDA *)link->data)->group[group].nccl, stream, count, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeDIAArrive_CUDA(void *given, SpikeDIALink *link, PetscInt group, PetscBool back)
+PetscErrorCode SpikeDIAArrive_CUDA(void *given, SpikeHaloLink *link, PetscInt group, PetscBool back)
 {
-  const SpikeDIALinkCUDA *l = (const SpikeDIALinkCUDA *)link->data;
-  const SpikeGroup       *g = &l->group[group];
-  cudaStream_t            stream;
+  const SpikeHaloLinkCUDA *l = (const SpikeHaloLinkCUDA *)link->data;
+  const SpikeGroup        *g = &l->group[group];
+  cudaStream_t             stream;
 
   PetscFunctionBegin;
   PetscCall(SpikeStreamOr(given, &stream));

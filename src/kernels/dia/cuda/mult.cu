@@ -175,7 +175,7 @@ typedef struct {
   SpikeDIARun run[SPIKE_DIA_RUNS];
 } SpikeDIARuns;
 
-template <bool ADD>
+template <bool ADDTO>
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
   SpikeDIAPackKernel(const __grid_constant__ SpikeDIARuns runs, const PetscScalar *__restrict__ from,
                      PetscScalar *__restrict__ to)
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
   const PetscInt64 k = SpikeDIAThread(), first = runs.run[blockIdx.y].first, at = runs.run[blockIdx.y].at;
 
   if (k >= runs.run[blockIdx.y].length) return;
-  if (ADD) to[first + k] += from[at + k];
+  if (ADDTO) to[first + k] += from[at + k];
   else to[at + k] = from[first + k];
 }
 

@@ -8,8 +8,8 @@ const SpikeDIALoops *SpikeDIALoopsGet(void)
   return SpikeISAOf(&SpikeDIALoops);
 }
 
-/* Diagonal d in the block that begins with row i */
-static inline PetscScalar *SpikeDIABlock(const SpikeDIA *A, PetscInt i, PetscInt d)
+/* Diagonal d in the bundle that begins with row i */
+static inline PetscScalar *SpikeDIABundle(const SpikeDIA *A, PetscInt i, PetscInt d)
 {
   return A->val + (PetscCount)i * A->count + (PetscCount)d * SPIKE_DIA_ROWS;
 }
@@ -66,13 +66,13 @@ static inline PetscBool SpikeDIAFullRow(const SpikeDIA *A, const SpikeCSR *csr, 
   return (PetscBool)!differ;
 }
 
-/* A block is set to 0 when its first row comes, in cache */
+/* A bundle is set to 0 when its first row comes, in cache */
 static PetscErrorCode SpikeDIAFill_Host(SpikeDIA *A, PetscInt nparts, const SpikeCSR parts[])
 {
   PetscFunctionBegin;
   SPIKE_DIA_BLOCKS(A, i, rows)
   {
-    PetscScalar *val = SpikeDIABlock(A, i, 0);
+    PetscScalar *val = SpikeDIABundle(A, i, 0);
 
     memset(val, 0, (size_t)A->count * SPIKE_DIA_ROWS * sizeof(*val));
     for (PetscInt p = 0; p < nparts; p++) {
@@ -103,7 +103,7 @@ static PetscErrorCode SpikeDIAGet_Host(const SpikeDIA *A, PetscInt begin, PetscI
 {
   PetscFunctionBegin;
   for (PetscInt i = begin; i < end; i++) {
-    const PetscScalar *val = SpikeDIABlock(A, i - i % SPIKE_DIA_ROWS, 0) + i % SPIKE_DIA_ROWS;
+    const PetscScalar *val = SpikeDIABundle(A, i - i % SPIKE_DIA_ROWS, 0) + i % SPIKE_DIA_ROWS;
 
     for (PetscInt d = 0; d < A->count; d++) *out++ = val[(PetscCount)d * SPIKE_DIA_ROWS];
   }
@@ -114,7 +114,7 @@ static PetscErrorCode SpikeDIAPut_Host(SpikeDIA *A, PetscInt begin, PetscInt end
 {
   PetscFunctionBegin;
   for (PetscInt i = begin; i < end; i++) {
-    PetscScalar *val = SpikeDIABlock(A, i - i % SPIKE_DIA_ROWS, 0) + i % SPIKE_DIA_ROWS;
+    PetscScalar *val = SpikeDIABundle(A, i - i % SPIKE_DIA_ROWS, 0) + i % SPIKE_DIA_ROWS;
 
     for (PetscInt d = 0; d < A->count; d++) val[(PetscCount)d * SPIKE_DIA_ROWS] = *in++;
   }
@@ -149,7 +149,7 @@ static PetscErrorCode SpikeDIAMultTransposeGhost_Host(const SpikeDIA *A, PetscBo
   {
     if (i >= A->ibegin && i < A->iend) continue;
     for (PetscInt d = A->count - 1; d >= 0; d--) {
-      const PetscScalar *a = SpikeDIABlock(A, i, d) - i;
+      const PetscScalar *a = SpikeDIABundle(A, i, d) - i;
       const PetscCount   o = A->offset[d];
       PetscInt           low, own, above, high;
 
@@ -191,7 +191,7 @@ static PetscErrorCode SpikeDIAScale_Host(SpikeDIA *A, PetscScalar a)
   PetscFunctionBegin;
   SPIKE_DIA_BLOCKS(A, i, rows)
   for (PetscInt d = 0; d < A->count; d++) {
-    PetscScalar *val = SpikeDIABlock(A, i, d);
+    PetscScalar *val = SpikeDIABundle(A, i, d);
 
     for (PetscInt r = 0; r < rows; r++) val[r] *= a;
   }
@@ -203,7 +203,7 @@ static PetscErrorCode SpikeDIAConjugate_Host(SpikeDIA *A)
   PetscFunctionBegin;
   SPIKE_DIA_BLOCKS(A, i, rows)
   for (PetscInt d = 0; d < A->count; d++) {
-    PetscScalar *val = SpikeDIABlock(A, i, d);
+    PetscScalar *val = SpikeDIABundle(A, i, d);
 
     for (PetscInt r = 0; r < rows; r++) val[r] = PetscConj(val[r]);
   }
@@ -216,7 +216,7 @@ static PetscErrorCode SpikeDIADiagonalScale_Host(SpikeDIA *A, const PetscScalar 
   PetscFunctionBegin;
   SPIKE_DIA_BLOCKS(A, i, rows)
   for (PetscInt d = 0; d < A->count; d++) {
-    PetscScalar     *val = SpikeDIABlock(A, i, d) - i;
+    PetscScalar     *val = SpikeDIABundle(A, i, d) - i;
     const PetscCount o   = A->offset[d];
     PetscInt         low, own, above, high;
 
@@ -235,8 +235,8 @@ static PetscErrorCode SpikeDIAAXPY_Host(SpikeDIA *A, PetscScalar a, const SpikeD
   PetscFunctionBegin;
   SPIKE_DIA_BLOCKS(A, i, rows)
   for (PetscInt d = 0; d < A->count; d++) {
-    PetscScalar       *val = SpikeDIABlock(A, i, d);
-    const PetscScalar *add = SpikeDIABlock(B, i, d);
+    PetscScalar       *val = SpikeDIABundle(A, i, d);
+    const PetscScalar *add = SpikeDIABundle(B, i, d);
 
     for (PetscInt r = 0; r < rows; r++) val[r] += a * add[r];
   }
@@ -258,7 +258,7 @@ static PetscErrorCode SpikeDIAGetDiagonal_Host(const SpikeDIA *A, PetscInt d, Pe
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   SPIKE_DIA_BLOCKS(A, i, rows)
-  PetscCall(PetscArraycpy(v + i, SpikeDIABlock(A, i, d), rows));
+  PetscCall(PetscArraycpy(v + i, SpikeDIABundle(A, i, d), rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -268,7 +268,7 @@ static PetscErrorCode SpikeDIASetDiagonal_Host(SpikeDIA *A, PetscInt d, PetscBoo
   PetscFunctionBegin;
   SPIKE_DIA_BLOCKS(A, i, rows)
   {
-    PetscScalar *val = SpikeDIABlock(A, i, d);
+    PetscScalar *val = SpikeDIABundle(A, i, d);
 
     for (PetscInt r = PetscMax(0, A->first[d] - i); r < PetscMin(rows, A->last[d] - i); r++)
       val[r] = (add ? val[r] : (PetscScalar)0.0) + a * (v ? v[i + r] : (PetscScalar)1.0);
@@ -283,7 +283,7 @@ static PetscErrorCode SpikeDIASums_Host(const SpikeDIA *A, SpikeDIASums kind, Pe
   if (kind == SPIKE_DIA_COLUMNSUMS) PetscCall(PetscArrayzero(ghost, A->nghost));
   SPIKE_DIA_BLOCKS(A, i, rows)
   for (PetscInt d = 0; d < A->count; d++) {
-    const PetscScalar *a = SpikeDIABlock(A, i, d) - i;
+    const PetscScalar *a = SpikeDIABundle(A, i, d) - i;
     const PetscCount   o = A->offset[d];
     PetscInt           low, own, above, high;
 

@@ -2,7 +2,7 @@
 /*
   template.h: products with a matrix by diagonals, for one instruction set.
 
-  Blocks of rows all of whose places are columns of this rank are summed in registers; at the ends each diagonal has the
+  Bundles all of whose places are columns of this rank are summed in registers; at the ends each diagonal has the
   rows that it has, and its columns are the rank's or others'.
 */
 #include "kernels/dia/dia.h"
@@ -72,7 +72,7 @@ static void SPIKE_PASTE3(kd_mult, loop, SPIKE_ISA)(const SpikeDIA *A, PetscInt b
 }
 
 /*
-  y += A^T x: rows one block after the other, so that a column's sum is in the order of its rows; in a block the last
+  y += A^T x: rows one bundle after the other, so that a column's sum is in the order of its rows; in each the last
   diagonal first
 */
 static void SPIKE_PASTE3(kd_transpose, loop, SPIKE_ISA)(const SpikeDIA *A, PetscBool conjugate, const PetscScalar *x,

@@ -121,16 +121,16 @@ static PetscErrorCode SpikeDotsLaunch(const SpikeKrylovCUDA *h, const SpikeKrylo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int M1, int M2>
+template <int MFIRST, int MSECOND>
 static PetscErrorCode SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *update,
                                        const SpikeKrylovBasis *combine, const SpikeBasisEnd &e)
 {
-  const PetscInt          n = update ? update->n : combine->n;
-  SpikeBasisMoves<M1, M2> b;
-  const bool              wide = SpikeMovesMake(update, combine, &b);
+  const PetscInt                   n = update ? update->n : combine->n;
+  SpikeBasisMoves<MFIRST, MSECOND> b;
+  const bool                       wide = SpikeMovesMake(update, combine, &b);
 
   PetscFunctionBegin;
-  PetscCall(SpikeBasisLaunch(SpikeBasisMove<M1, M2, false>, h, SpikeBasisGrid(h, n, wide), e, n, b, wide, e));
+  PetscCall(SpikeBasisLaunch(SpikeBasisMove<MFIRST, MSECOND, false>, h, SpikeBasisGrid(h, n, wide), e, n, b, wide, e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,9 +143,9 @@ static PetscErrorCode SpikeMovesSelect(const SpikeKrylovCUDA *h, const SpikeKryl
 {
   typedef PetscErrorCode (*Launch)(const SpikeKrylovCUDA *, const SpikeKrylovBasis *, const SpikeKrylovBasis *,
                                    const SpikeBasisEnd &);
-#define MOVES(M1, M2) \
+#define MOVES(MFIRST, MSECOND) \
   { \
-    M1, M2, SpikeMovesLaunch<M1, M2> \
+    MFIRST, MSECOND, SpikeMovesLaunch<MFIRST, MSECOND> \
   }
   static const struct {
     PetscInt m1, m2;

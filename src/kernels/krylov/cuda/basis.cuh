@@ -52,12 +52,12 @@ __device__ static __forceinline__ void SpikeRowsStore(PetscScalar *p, PetscInt i
   d[][k], k < vectors, is sum number first + k of the step; d[][M + k], k < others, is number at + k. Each goes to the
   place of the thread block, number `block` of `blocks`, among the partials of its number.
 */
-template <int M, int OTHERS, int C>
-__device__ static __forceinline__ void SpikeBasisLeave(const PetscScalar d[][M + OTHERS], int vectors, int first,
+template <int M, int NOTHERS, int C>
+__device__ static __forceinline__ void SpikeBasisLeave(const PetscScalar d[][M + NOTHERS], int vectors, int first,
                                                        int others, int at, const SpikeBasisEnd &e, int c0, unsigned on,
                                                        unsigned block, unsigned blocks)
 {
-  constexpr int          S    = M + OTHERS;
+  constexpr int          S    = M + NOTHERS;
   const int              warp = threadIdx.x / 32, lane = threadIdx.x % 32, c = threadIdx.x / S, k = threadIdx.x % S;
   __shared__ PetscScalar shared[C * S][SPIKE_BASIS_WARPS];
 
@@ -131,15 +131,15 @@ __device__ static __forceinline__ void SpikeBasisFinish(const SpikeBasisEnd &e, 
   Both for one right-hand side: `vectors` of the M first sums of a thread, and `others` after those M. Kernels that
   share a step count their thread blocks through: `front` come before those of this one, of `total`; 0: this one has all
 */
-template <int M, int OTHERS>
+template <int M, int NOTHERS>
 __device__ static __forceinline__ void SpikeBasisSums(const PetscScalar d[], int vectors, int others,
-                                                      const SpikeBasisEnd &e, int c, unsigned front = 0,
+                                                      const SpikeBasisEnd &e, int c, unsigned before = 0,
                                                       unsigned total = 0)
 {
   const unsigned blocks = total ? total : gridDim.x;
 
-  SpikeBasisLeave<M, OTHERS, 1>((const PetscScalar(*)[M + OTHERS]) d, vectors, 0, others, M, e, c, 1,
-                                front + blockIdx.x, blocks);
+  SpikeBasisLeave<M, NOTHERS, 1>((const PetscScalar(*)[M + NOTHERS]) d, vectors, 0, others, M, e, c, 1,
+                                 before + blockIdx.x, blocks);
   SpikeBasisFinish<1>(e, c, 1, blocks);
 }
 
@@ -204,13 +204,13 @@ static inline size_t SpikeBasisShared(const SpikeBasisEnd &e)
   return e.nsums && e.recur ? SpikeIDRSize(e.recurrence.s) * sizeof(PetscScalar) : 0;
 }
 
-/* Launches a kernel of a basis step by SpikeLaunchBehind() */
+/* Launches a kernel of a basis step by SpikeLaunchEarly() */
 template <typename... P, typename... A>
 static PetscErrorCode SpikeBasisLaunch(void (*kernel)(P...), const SpikeKrylovCUDA *h, dim3 grid,
                                        const SpikeBasisEnd &e, A... arguments)
 {
   PetscFunctionBegin;
   PetscCallCUDA(
-    SpikeLaunchBehind(kernel, grid, dim3(SPIKE_KRYLOV_THREADS), SpikeBasisShared(e), h->stream, arguments...));
+    SpikeLaunchEarly(kernel, grid, dim3(SPIKE_KRYLOV_THREADS), SpikeBasisShared(e), h->stream, arguments...));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

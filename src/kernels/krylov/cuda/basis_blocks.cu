@@ -5,21 +5,21 @@
 #include "basis_mult.cuh"
 #include "blocks.cuh"
 
-template <int M, int BS>
+template <int M, int BLOCKSIZE>
 static PetscErrorCode SpikeBasisBlocksLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                              const SpikeBasisMultArgs *args)
 {
-  const SpikeBlockMat     *A = c->loan.block;
-  SpikeKrylovBlockRows<BS> rows;
-  PetscInt                 blocks;
-  const auto               inside = [&](const SpikeBasisMultArgs *a, PetscInt *number) {
+  const SpikeBlockMat            *A = c->loan.block;
+  SpikeKrylovBlockRows<BLOCKSIZE> rows;
+  PetscInt                        blocks;
+  const auto                      inside = [&](const SpikeBasisMultArgs *a, PetscInt *number) {
     return SpikeKrylovInsideDispatch(c, rows, [&](const auto &some) {
       return SpikeBasisMultLaunch<M>(h, some, SpikeKrylovBlockWarps(&rows.t), a, number);
     });
   };
 
   PetscFunctionBegin;
-  rows.t   = SpikeKrylovBlockItem(h, A, A->mb, !BS);
+  rows.t   = SpikeKrylovBlockItem(h, A, A->mb, !BLOCKSIZE);
   rows.t.X = args->x;
   if (!c->loan.begin) PetscCall(inside(args, &blocks));
   else {

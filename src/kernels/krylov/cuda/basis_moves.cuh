@@ -20,26 +20,26 @@ __host__ __device__ constexpr int SpikeBasisPlaces(int M)
   NULL where there is none. m1, m2, m3: vectors of A and B, of E, of F. Only the kernel for any number of vectors has q.
   Pointers are those of right-hand side 0; the next one is ld further
 */
-template <int M1, int M2>
+template <int MFIRST, int MSECOND>
 struct SpikeBasisMoves {
-  SpikeBasisPointers<SpikeBasisPlaces(M1)> A, B;
-  SpikeBasisPointers<SpikeBasisPlaces(M2)> E, F;
-  const PetscScalar                       *c, *a, *f, *w, *g;
-  PetscScalar                             *x, *y, *z, *r, *q, *p, *next;
-  PetscInt64                               ld;
-  int                                      m1, m2, m3;
-  bool                                     update;
+  SpikeBasisPointers<SpikeBasisPlaces(MFIRST)>  A, B;
+  SpikeBasisPointers<SpikeBasisPlaces(MSECOND)> E, F;
+  const PetscScalar                            *c, *a, *f, *w, *g;
+  PetscScalar                                  *x, *y, *z, *r, *q, *p, *next;
+  PetscInt64                                    ld;
+  int                                           m1, m2, m3;
+  bool                                          update;
 };
 
 /* Rows of the right-hand side at offset o. A row is read before any of it is written, except q and p, read only here */
-template <int V, int M1, int M2>
-__device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBasisMoves<M1, M2> &b, PetscInt64 o,
-                                                      const PetscScalar c[], const PetscScalar f[], PetscScalar a,
-                                                      PetscScalar w, PetscScalar smooth, PetscScalar d[])
+template <int V, int MFIRST, int MSECOND>
+__device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBasisMoves<MFIRST, MSECOND> &b,
+                                                      PetscInt64 o, const PetscScalar c[], const PetscScalar f[],
+                                                      PetscScalar a, PetscScalar w, PetscScalar smooth, PetscScalar d[])
 {
-  constexpr int u1 = M1 < 0 ? 4 : SpikeBasisPlaces(M1), u2 = M2 < 0 ? 4 : SpikeBasisPlaces(M2);
-  const int     m1 = M1 < 0 ? b.m1 : M1, m2 = M2 < 0 ? b.m2 : M2;
-  const bool    has = M1 < 0 && b.q;
+  constexpr int u1 = MFIRST < 0 ? 4 : SpikeBasisPlaces(MFIRST), u2 = MSECOND < 0 ? 4 : SpikeBasisPlaces(MSECOND);
+  const int     m1 = MFIRST < 0 ? b.m1 : MFIRST, m2 = MSECOND < 0 ? b.m2 : MSECOND;
+  const bool    has = MFIRST < 0 && b.q;
   SpikeRows<V>  y, z, x, r, q, p, g, u;
 
   if (b.r) r = SpikeRowsLoad<V>(b.r + o, i);
@@ -80,7 +80,7 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
   if (b.next) {
     g = r;
     SpikeUnroll(v, V) u.e[v] = 0.0;
-    if (M2 < 0) {
+    if (MSECOND < 0) {
 #pragma unroll(u2)
       for (int j = 0; j < m2; j++) SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j] + o, i), g);
 #pragma unroll(u2)
@@ -109,39 +109,40 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
 
 /*
   Moves each vector once: 2 m1 + 8 words a row for UPDATE, with q four more; 2 m2 + 1 for a COMBINE that follows, one
-  more alone. Rows as in SpikeBasisDots(). RHS: blockIdx.y is the right-hand side
+  more alone. Rows as in SpikeBasisDots(). MANYRHS: blockIdx.y is the right-hand side
 */
-template <int M1, int M2, bool RHS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, RHS ? 3 : SPIKE_BASIS_RESIDENT)
-  SpikeBasisMove(PetscInt n, SpikeBasisMoves<M1, M2> b, bool wide, SpikeBasisEnd e)
+template <int MFIRST, int MSECOND, bool MANYRHS>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, MANYRHS ? 3 : SPIKE_BASIS_RESIDENT)
+  SpikeBasisMove(PetscInt n, SpikeBasisMoves<MFIRST, MSECOND> b, bool wide, SpikeBasisEnd e)
 {
   const PetscInt   begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
-  const int        t = threadIdx.x, rhs = RHS ? blockIdx.y : 0;
-  const PetscInt64 o = RHS ? rhs * b.ld : 0, small = RHS ? (PetscInt64)rhs * e.nsmall : 0;
-  constexpr int    S = M1 < 0 ? 4 : 1; /* sums */
+  const int        t = threadIdx.x, rhs = MANYRHS ? blockIdx.y : 0;
+  const PetscInt64 o = MANYRHS ? rhs * b.ld : 0, small = MANYRHS ? (PetscInt64)rhs * e.nsmall : 0;
+  constexpr int    S = MFIRST < 0 ? 4 : 1; /* sums */
   PetscScalar      d[S];
-  __shared__ PetscScalar c[SpikeBasisPlaces(M1)], f[SpikeBasisPlaces(M2)];
+  __shared__ PetscScalar c[SpikeBasisPlaces(MFIRST)], f[SpikeBasisPlaces(MSECOND)];
 
   SpikeAwait();
   if (e.device[rhs].s.reason) return;
   const PetscScalar a      = b.update && b.x ? b.a[small] : PetscScalar(0.0),
                     w      = b.next && b.w ? b.w[small] : PetscScalar(1.0),
-                    smooth = M1 < 0 && b.q ? b.g[small] : PetscScalar(0.0);
+                    smooth = MFIRST < 0 && b.q ? b.g[small] : PetscScalar(0.0);
 
   SpikeUnroll(k, S) d[k] = 0.0;
   if (t < b.m1) c[t] = b.c[small + t];
   if (t < b.m2 || t < b.m3) f[t] = b.f[small + t];
   __syncthreads();
   if (wide)
-    for (PetscInt i = begin; i < n / 2; i += stride) SpikeMovesRows<2, M1, M2>(i, b, o, c, f, a, w, smooth, d);
+    for (PetscInt i = begin; i < n / 2; i += stride) SpikeMovesRows<2, MFIRST, MSECOND>(i, b, o, c, f, a, w, smooth, d);
   for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride)
-    SpikeMovesRows<1, M1, M2>(i, b, o, c, f, a, w, smooth, d);
+    SpikeMovesRows<1, MFIRST, MSECOND>(i, b, o, c, f, a, w, smooth, d);
   if (e.nsums) SpikeBasisSums<S, 0>(d, e.nsums, 0, e, rhs);
 }
 
 /* The arguments of both steps, either of which may be NULL; returns whether all vectors begin with a pair of rows */
-template <int M1, int M2>
-static bool SpikeMovesMake(const SpikeKrylovBasis *update, const SpikeKrylovBasis *combine, SpikeBasisMoves<M1, M2> *b)
+template <int MFIRST, int MSECOND>
+static bool SpikeMovesMake(const SpikeKrylovBasis *update, const SpikeKrylovBasis *combine,
+                           SpikeBasisMoves<MFIRST, MSECOND> *b)
 {
   bool wide = true;
 

@@ -11,11 +11,11 @@
   Thread blocks of a multiprocessor: what the registers of the sums, or of a row's lanes, leave; of a stencil its own.
   At most 4, so that two kernels have no more than SpikeKrylovMostBlocks()
 */
-template <int M, class ROWS>
+template <int M, class MATRIX>
 __host__ __device__ constexpr int SpikeBasisMultResident()
 {
-  if constexpr (SpikeIsStencil<ROWS>) return ROWS::WITHSTEP;
-  else return ROWS::LANES > 1 && M < 4 ? 2 : 3;
+  if constexpr (SpikeIsStencil<MATRIX>) return MATRIX::WITHSTEP;
+  else return MATRIX::LANES > 1 && M < 4 ? 2 : 3;
 }
 
 /*
@@ -23,43 +23,44 @@ __host__ __device__ constexpr int SpikeBasisMultResident()
   has its own, x as often as the caches lose it, y and the vectors once, and with z that. Deterministic. Rows that wait
   for columns of other ranks keep their sums in y for the next kernel, which reads y and the vectors of these rows again
 */
-template <int M, class ROWS>
-__device__ static __forceinline__ void SpikeBasisMultRows(const ROWS &m, const PetscScalar *__restrict__ x,
+template <int M, class MATRIX>
+__device__ static __forceinline__ void SpikeBasisMultRows(const MATRIX &m, const PetscScalar *__restrict__ x,
                                                           PetscScalar *__restrict__ y, const SpikeBasisPointers<M> &p,
-                                                          const PetscScalar *z, const SpikeBasisEnd &e, unsigned front,
+                                                          const PetscScalar *z, const SpikeBasisEnd &e, unsigned before,
                                                           unsigned total)
 {
-  constexpr int AHEAD = M > 4 ? 2 : M; /* vectors that are fetched while a row is summed: as many as have registers */
-  PetscScalar   d[M + 3];
+  /* vectors that are fetched while a row is summed: as many as have registers */
+  constexpr int     FETCHAHEAD = M > 4 ? 2 : M;
+  PetscScalar       d[M + 3];
   extern __shared__ __align__(16) unsigned char planes[]; /* of a stencil */
-  __shared__ typename ROWS::Shared              rows;
+  __shared__ typename MATRIX::SharedMemory      rows;
 
   m.prepare(rows);
   SpikeAwait();
   if (e.device->s.reason) return;
   SpikeUnroll(k, M + 3) d[k] = 0.0;
   struct Row {
-    PetscScalar p[AHEAD];
+    PetscScalar p[FETCHAHEAD];
   };
 
   const auto fetch = [&](auto row) {
     Row r;
 
-    SpikeUnroll(j, AHEAD) r.p[j] = p.v[j][row];
+    SpikeUnroll(j, FETCHAHEAD) r.p[j] = p.v[j][row];
     return r;
   };
   const auto finish = [&](auto row, PetscScalar sum, const Row &r) {
-    if constexpr (SpikeKrylovIsInside<ROWS>) {
+    if constexpr (SpikeKrylovIsInside<MATRIX>) {
       if (m.waits(row)) {
         y[row] = sum;
         return;
       }
     }
-    SpikeUnroll(j, M) d[j] += SpikeKrylovDot(j < AHEAD ? r.p[j < AHEAD ? j : 0] : p.v[j][row], sum);
+    SpikeUnroll(j, M) d[j] += SpikeKrylovDot(j < FETCHAHEAD ? r.p[j < FETCHAHEAD ? j : 0] : p.v[j][row], sum);
     y[row] = sum;
     SpikeBasisDotsRow<M>(row, sum, z, d);
   };
-  if constexpr (SpikeIsStencil<ROWS>) {
+  if constexpr (SpikeIsStencil<MATRIX>) {
     const auto ahead = [&](PetscCount row) {
       SpikeUnroll(j, M) SpikePrefetch(p.v[j] + row);
     };
@@ -69,53 +70,53 @@ __device__ static __forceinline__ void SpikeBasisMultRows(const ROWS &m, const P
   } else
     m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x,
            SpikeKrylovEntries{x}, fetch, finish);
-  SpikeBasisSums<M, 3>(d, M, z ? 3 : 1, e, 0, front, total);
+  SpikeBasisSums<M, 3>(d, M, z ? 3 : 1, e, 0, before, total);
 }
 
-template <int M, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M, ROWS>())
-  SpikeBasisMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBasisPointers<M> p,
-                       const PetscScalar *z, SpikeBasisEnd e, unsigned front, unsigned total)
+template <int M, class MATRIX>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M, MATRIX>())
+  SpikeBasisMultKernel(MATRIX                m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y,
+                       SpikeBasisPointers<M> p, const PetscScalar *z, SpikeBasisEnd e, unsigned before, unsigned total)
 {
-  SpikeBasisMultRows<M>(m, x, y, p, z, e, front, total);
+  SpikeBasisMultRows<M>(m, x, y, p, z, e, before, total);
 }
 
 /* A stencil stays in the memory of the arguments, the others are faster as copies */
-template <int M, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M, ROWS>())
-  SpikeBasisStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ x,
+template <int M, class MATRIX>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M, MATRIX>())
+  SpikeBasisStencilKernel(const __grid_constant__ MATRIX m, const PetscScalar *__restrict__ x,
                           PetscScalar *__restrict__ y, SpikeBasisPointers<M> p, const PetscScalar *z, SpikeBasisEnd e,
-                          unsigned front, unsigned total)
+                          unsigned before, unsigned total)
 {
-  SpikeBasisMultRows<M>(m, x, y, p, z, e, front, total);
+  SpikeBasisMultRows<M>(m, x, y, p, z, e, before, total);
 }
 
-template <int M, class ROWS>
-static PetscErrorCode SpikeBasisMultStart(const SpikeKrylovCUDA *h, const ROWS &rows, unsigned blocks, size_t shared,
+template <int M, class MATRIX>
+static PetscErrorCode SpikeBasisMultStart(const SpikeKrylovCUDA *h, const MATRIX &rows, unsigned blocks, size_t shared,
                                           const SpikeBasisMultArgs *a)
 {
   const SpikeKrylovBasis *b     = a->b;
   const size_t            bytes = PetscMax(shared, SpikeBasisShared(a->e));
   SpikeBasisPointers<M>   p;
-  void (*kernel)(ROWS, const PetscScalar *, PetscScalar *, SpikeBasisPointers<M>, const PetscScalar *, SpikeBasisEnd,
+  void (*kernel)(MATRIX, const PetscScalar *, PetscScalar *, SpikeBasisPointers<M>, const PetscScalar *, SpikeBasisEnd,
                  unsigned, unsigned);
 
   PetscFunctionBegin;
   for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
-  if constexpr (SpikeIsStencil<ROWS>) kernel = SpikeBasisStencilKernel<M, ROWS>;
-  else kernel = SpikeBasisMultKernel<M, ROWS>;
-  PetscCallCUDA(SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), bytes, h->stream, rows, a->x, b->y,
-                                  p, b->z, a->e, (unsigned)a->front, (unsigned)a->total));
+  if constexpr (SpikeIsStencil<MATRIX>) kernel = SpikeBasisStencilKernel<M, MATRIX>;
+  else kernel = SpikeBasisMultKernel<M, MATRIX>;
+  PetscCallCUDA(SpikeLaunchEarly(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), bytes, h->stream, rows, a->x, b->y,
+                                 p, b->z, a->e, (unsigned)a->before, (unsigned)a->total));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Without arguments only the thread blocks */
-template <int M, class ROWS>
-static PetscErrorCode SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const ROWS &rows, PetscInt warps,
+template <int M, class MATRIX>
+static PetscErrorCode SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const MATRIX &rows, PetscInt warps,
                                            const SpikeBasisMultArgs *a, PetscInt *blocks)
 {
   PetscFunctionBegin;
-  *blocks = SpikeKrylovGrid(SpikeBasisMultResident<M, ROWS>() * h->gpu->multiprocessors, warps,
+  *blocks = SpikeKrylovGrid(SpikeBasisMultResident<M, MATRIX>() * h->gpu->multiprocessors, warps,
                             SPIKE_KRYLOV_THREADS / 32);
   if (a) PetscCall(SpikeBasisMultStart<M>(h, rows, (unsigned)*blocks, 0, a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -125,25 +126,25 @@ static PetscErrorCode SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const ROWS 
   With columns of other ranks, as SpikeKrylovMultWaiting(): rows by inside(args, &blocks) while the halo travels; then,
   where `warps` is not 0, those that have waited, by each() of `waiting`, with ghost set
 */
-template <int M, class ROWS, typename F>
-static PetscErrorCode SpikeBasisMultWaiting(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, ROWS waiting,
+template <int M, class MATRIX, typename F>
+static PetscErrorCode SpikeBasisMultWaiting(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, MATRIX waiting,
                                             PetscInt warps, const SpikeBasisMultArgs *args, F &&inside)
 {
   SpikeBasisMultArgs a = *args;
-  PetscInt           front, behind;
+  PetscInt           before, after;
 
   PetscFunctionBegin;
   if (warps) {
-    PetscCall(inside((const SpikeBasisMultArgs *)NULL, &front));
-    PetscCall(SpikeBasisMultLaunch<M>(h, waiting, warps, NULL, &behind));
-    a.total = front + behind;
+    PetscCall(inside((const SpikeBasisMultArgs *)NULL, &before));
+    PetscCall(SpikeBasisMultLaunch<M>(h, waiting, warps, NULL, &after));
+    a.total = before + after;
   }
   PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &waiting.ghost));
-  PetscCall(inside((const SpikeBasisMultArgs *)&a, &front));
+  PetscCall(inside((const SpikeBasisMultArgs *)&a, &before));
   PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
   if (!warps) PetscFunctionReturn(PETSC_SUCCESS);
-  a.front = front;
-  PetscCall(SpikeBasisMultLaunch<M>(h, waiting, warps, &a, &behind));
+  a.before = before;
+  PetscCall(SpikeBasisMultLaunch<M>(h, waiting, warps, &a, &after));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

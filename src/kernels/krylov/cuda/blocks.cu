@@ -29,27 +29,27 @@ PetscErrorCode SpikeKrylovBorrowBlocks_CUDA(SpikeKrylov *s, const SpikeKrylovLoa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int STEP, int BS>
+template <int STEPID, int BLOCKSIZE>
 static PetscErrorCode SpikeKrylovBlocksLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                               const SpikeKrylovMultArgs *args)
 {
-  const SpikeBlockMat     *A = c->loan.block;
-  SpikeKrylovBlockRows<BS> rows;
-  PetscInt                 blocks;
-  const auto               inside = [&](const SpikeKrylovMultArgs *a, PetscInt *number) {
+  const SpikeBlockMat            *A = c->loan.block;
+  SpikeKrylovBlockRows<BLOCKSIZE> rows;
+  PetscInt                        blocks;
+  const auto                      inside = [&](const SpikeKrylovMultArgs *a, PetscInt *number) {
     return SpikeKrylovInsideDispatch(c, rows, [&](const auto &some) {
-      return SpikeKrylovMultLaunch<STEP>(h, some, SpikeKrylovBlockWarps(&rows.t), a, number);
+      return SpikeKrylovMultLaunch<STEPID>(h, some, SpikeKrylovBlockWarps(&rows.t), a, number);
     });
   };
 
   PetscFunctionBegin;
-  rows.t   = SpikeKrylovBlockItem(h, A, A->mb, !BS);
+  rows.t   = SpikeKrylovBlockItem(h, A, A->mb, !BLOCKSIZE);
   rows.t.X = args->x;
   if (!c->loan.begin) PetscCall(inside(args, &blocks));
   else {
     const SpikeKrylovOffBlocks waiting = SpikeKrylovWaitingBlocks(h, c, args->y);
 
-    PetscCall(SpikeKrylovMultWaiting<STEP>(h, c, waiting, SpikeKrylovBlockWarps(&waiting.t), args, inside));
+    PetscCall(SpikeKrylovMultWaiting<STEPID>(h, c, waiting, SpikeKrylovBlockWarps(&waiting.t), args, inside));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

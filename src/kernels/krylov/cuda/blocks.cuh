@@ -6,26 +6,27 @@
 #include "kernels/block/cuda/mult_stream.cuh"
 
 /*
-  Rows for kernels of products with a step or a basis step: BS is 4, 8 or 16 where the blocks begin at multiples of 16
-  bytes, or 0 for any. A warp takes t.k block rows at a time. t.X is x
+  Rows for kernels of products with a step or a basis step: BLOCKSIZE is 4, 8 or 16 where the blocks begin at multiples
+  of 16 bytes, or 0 for any. A warp takes t.k block rows at a time. t.X is x
 */
-template <int BS>
+template <int BLOCKSIZE>
 struct SpikeKrylovBlockRows {
   static constexpr int LANES = 1;
 
   SpikeBlockItem t;
 
-  struct Shared { };
+  struct SharedMemory { };
 
-  __device__ __forceinline__ void prepare(Shared &) const { }
+  __device__ __forceinline__ void prepare(SharedMemory &) const { }
 
   template <typename X, typename G, typename F>
-  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&, G &&fetch, F &&f) const
+  __device__ __forceinline__ void each(const SharedMemory &, PetscInt number, PetscInt threads, X &&, G &&fetch,
+                                       F &&f) const
   {
     for (PetscInt64 row0 = (PetscInt64)(number / 32) * t.k; row0 < t.n; row0 += (PetscInt64)(threads / 32) * t.k) {
-      if constexpr (BS)
-        SpikeBlockVector<BS, PetscScalar>(t, (PetscInt)row0, [&](PetscCount i, PetscScalar *y) {
-          SpikeUnroll(p, (SpikeBlockVectorShape<BS, PetscScalar>::P))
+      if constexpr (BLOCKSIZE)
+        SpikeBlockVector<BLOCKSIZE, PetscScalar>(t, (PetscInt)row0, [&](PetscCount i, PetscScalar *y) {
+          SpikeUnroll(p, (SpikeBlockVectorShape<BLOCKSIZE, PetscScalar>::P))
             f((PetscInt)(i + p), y[p], fetch((PetscInt)(i + p)));
         });
       else
@@ -46,12 +47,13 @@ struct SpikeKrylovOffBlocks {
   const PetscInt    *row;
   const PetscScalar *ghost, *left;
 
-  struct Shared { };
+  struct SharedMemory { };
 
-  __device__ __forceinline__ void prepare(Shared &) const { }
+  __device__ __forceinline__ void prepare(SharedMemory &) const { }
 
   template <typename X, typename G, typename F>
-  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&, G &&fetch, F &&f) const
+  __device__ __forceinline__ void each(const SharedMemory &, PetscInt number, PetscInt threads, X &&, G &&fetch,
+                                       F &&f) const
   {
     SpikeBlockItem s = t;
 
@@ -107,7 +109,7 @@ static SpikeKrylovOffBlocks SpikeKrylovWaitingBlocks(const SpikeKrylovCUDA *h, c
   return waiting;
 }
 
-/* call(BS) with the size of blocks that lie where kernels for it want them, else 0 */
+/* call(BLOCKSIZE) with the size of blocks that lie where kernels for it want them, else 0 */
 template <typename F>
 static PetscErrorCode SpikeKrylovBlocksDispatch(const SpikeBlockMat *A, F &&call)
 {

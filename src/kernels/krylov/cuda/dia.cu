@@ -8,8 +8,8 @@
 #define SPIKE_DIA_EMPTY INT_MIN
 
 /*
-  Offsets j - i that have been seen; count may pass SPIKE_DIA_MOST by as many as there are threads, and the table never
-  fills
+  Offsets j - i that have been seen; count may pass SPIKE_KRYLOV_MAXDIAGONALS by as many as there are threads, and the
+  table never fills
 */
 typedef struct {
   int count;
@@ -17,14 +17,14 @@ typedef struct {
 } SpikeDIASeen;
 
 /*
-  The order in which offsets come does not matter: the host sorts them. A table that has more than SPIKE_DIA_MOST takes
-  no more
+  The order in which offsets come does not matter: the host sorts them. A table that has more than
+  SPIKE_KRYLOV_MAXDIAGONALS takes no more
 */
 __device__ static void SpikeDIAInsert(SpikeDIASeen *t, int offset)
 {
   unsigned place = (unsigned)offset * 2654435761u >> 23; /* 9 bits */
 
-  while (*(volatile int *)&t->count <= SPIKE_DIA_MOST) {
+  while (*(volatile int *)&t->count <= SPIKE_KRYLOV_MAXDIAGONALS) {
     int there = *(volatile int *)&t->offset[place];
 
     if (there == SPIKE_DIA_EMPTY) {
@@ -49,7 +49,7 @@ __global__ static void SpikeDIALook(PetscInt      n, const PetscInt *__restrict_
   if (!threadIdx.x) mine.count = 0;
   __syncthreads();
   for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (PetscInt)gridDim.x * blockDim.x) {
-    if (*(volatile int *)&mine.count > SPIKE_DIA_MOST) break;
+    if (*(volatile int *)&mine.count > SPIKE_KRYLOV_MAXDIAGONALS) break;
     for (PetscInt k = ai[i]; k < ai[i + 1]; k++) SpikeDIAInsert(&mine, (int)(aj[k] - i));
   }
   __syncthreads();
@@ -101,7 +101,7 @@ PetscErrorCode SpikeDIAMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr,
 {
   const PetscInt blocks = SpikeKrylovGrid(8 * h->gpu->multiprocessors, csr->n, 256);
   SpikeDIASeen   table, *all;
-  PetscInt       offset[SPIKE_DIA_MOST];
+  PetscInt       offset[SPIKE_KRYLOV_MAXDIAGONALS];
 
   PetscFunctionBegin;
   table.count = 0;
@@ -114,7 +114,7 @@ PetscErrorCode SpikeDIAMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr,
   PetscCallCUDA(cudaMemcpyAsync(&table, all, sizeof(table), cudaMemcpyDeviceToHost, h->stream));
   PetscCallCUDA(cudaStreamSynchronize(h->stream));
   PetscCallCUDA(cudaFree(all));
-  *made = table.count > 0 && table.count <= SPIKE_DIA_MOST && csr->nz >= least * table.count * csr->n;
+  *made = table.count > 0 && table.count <= SPIKE_KRYLOV_MAXDIAGONALS && csr->nz >= least * table.count * csr->n;
   if (!*made) PetscFunctionReturn(PETSC_SUCCESS);
   std::sort(table.offset, table.offset + SPIKE_DIA_SEEN); /* empty places come first */
   m->n     = csr->n;

@@ -7,41 +7,41 @@
 
   The grid, and with it the order of the sums, depends on n, on the number of multiprocessors and on alignment alone.
 */
-template <int STEP>
+template <int STEPID>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
   SpikeKrylovKernel(PetscInt n, SpikeKrylovVectors v, bool wide, bool recur, SpikeKrylovDevice *device,
                     PetscScalar *partials, SpikeKrylovMail *mail)
 {
-  using X                   = SpikeKrylovTraits<STEP>;
-  constexpr int          ND = X::nd ? X::nd : 1;
-  PetscScalar            d[ND];
+  using X                     = SpikeKrylovTraits<STEPID>;
+  constexpr int          NDOT = X::nd ? X::nd : 1;
+  PetscScalar            d[NDOT];
   __shared__ PetscScalar shared[SPIKE_KRYLOV_THREADS / 32];
 
   SpikeAwait();
-  if (SpikeKrylovIdles(STEP, &device->s)) return;
+  if (SpikeKrylovIdles(STEPID, &device->s)) return;
   const SpikeKrylovFactors f = device->s.f;
 
-  SpikeUnroll(k, ND) d[k] = 0.0;
+  SpikeUnroll(k, NDOT) d[k] = 0.0;
   SpikeKrylovEach<X::nv, X::read, X::written>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x,
                                               (PetscInt)gridDim.x * blockDim.x, n, v, wide,
                                               [&](PetscScalar e[]) { X::row(&f, e, d); });
-  if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, blockIdx.x, gridDim.x);
+  if constexpr (X::nd > 0) SpikeKrylovFinish<STEPID>(d, shared, recur, device, partials, mail, blockIdx.x, gridDim.x);
 }
 
 /* v is NULL where the number of blocks is all that is asked for */
-template <int STEP>
+template <int STEPID>
 static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide,
                                         bool recur, PetscInt *blocks)
 {
   int resident;
 
   PetscFunctionBegin;
-  PetscCall(SpikeKrylovResident(SpikeKrylovKernel<STEP>, &resident));
-  *blocks = SpikeKrylovGrid(h->gpu->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8),
+  PetscCall(SpikeKrylovResident(SpikeKrylovKernel<STEPID>, &resident));
+  *blocks = SpikeKrylovGrid(h->gpu->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEPID>::nd ? 4 : 8),
                             SpikeKrylovRounds(n, wide), SPIKE_KRYLOV_THREADS);
   if (!v) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovKernel<STEP>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0,
-                                  h->stream, n, *v, wide, recur, h->device, h->partials, h->devicemail));
+  PetscCallCUDA(SpikeLaunchEarly(SpikeKrylovKernel<STEPID>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0,
+                                 h->stream, n, *v, wide, recur, h->device, h->partials, h->devicemail));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,9 +176,9 @@ PetscErrorCode SpikeKrylovStepLaunch_CUDA(const SpikeKrylovCUDA *h, SpikeKrylovS
 {
   PetscFunctionBegin;
   switch (step) {
-#define SPIKE_KRYLOV_CASE(NAME, ...) \
-  case SPIKE_##NAME: \
-    PetscCall(SpikeKrylovLaunch<SPIKE_##NAME>(h, n, v, wide, recur, blocks)); \
+#define SPIKE_KRYLOV_CASE(ID, ...) \
+  case SPIKE_##ID: \
+    PetscCall(SpikeKrylovLaunch<SPIKE_##ID>(h, n, v, wide, recur, blocks)); \
     break;
     SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_CASE)
 #undef SPIKE_KRYLOV_CASE

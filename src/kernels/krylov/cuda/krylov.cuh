@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernels/krylov/krylov.h"
-#include "kernels/common/cuda/fit.cuh"
-#include "kernels/common/cuda/last.cuh"
+#include "kernels/common/cuda/device.cuh"
+#include "kernels/common/cuda/lastblock.cuh"
 #include "kernels/common/cuda/launch.cuh"
 #include "kernels/common/cuda/memory.cuh"
 #include "kernels/common/cuda/warp.cuh"
@@ -102,22 +102,22 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovXDot(PetscReal sign, Pe
 #define MUL(a, b)  SpikeKrylovMul(a, b)
 #define XDOT(a, b) SpikeKrylovXDot(1 - 2 * f->symmetric, a, b)
 #define DOT(a, b)  SpikeKrylovDot(a, b)
-#define STEP(name) \
+#define STEPHEAD(name) \
   __device__ static __forceinline__ void SpikeKrylovRow_##name(const SpikeKrylovFactors *f, PetscScalar e[], \
                                                                PetscScalar d[])
 #include "kernels/krylov/steps.h"
 #undef MUL
 #undef DOT
 #undef XDOT
-#undef STEP
+#undef STEPHEAD
 
-template <int STEP>
+template <int STEPID>
 struct SpikeKrylovTraits;
-#define SPIKE_KRYLOV_TRAITS(NAME, name, NV, READ, WRITTEN, ND, FLOPS) \
+#define SPIKE_KRYLOV_TRAITS(ID, name, NVEC, READS, WRITES, NDOT, FLOPS) \
   template <> \
-  struct SpikeKrylovTraits<SPIKE_##NAME> { \
-    static constexpr int                   nv = NV, nd = ND; \
-    static constexpr unsigned              read = READ, written = WRITTEN; \
+  struct SpikeKrylovTraits<SPIKE_##ID> { \
+    static constexpr int                   nv = NVEC, nd = NDOT; \
+    static constexpr unsigned              read = READS, written = WRITES; \
     __device__ static __forceinline__ void row(const SpikeKrylovFactors *f, PetscScalar e[], PetscScalar d[]) \
     { \
       SpikeKrylovRow_##name(f, e, d); \
@@ -127,10 +127,10 @@ SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_TRAITS)
 #undef SPIKE_KRYLOV_TRAITS
 
 /*
-  row(e) for n rows of NV vectors. `threads` call it, each with a number of its own; a round is a pair of rows each, or
-  a row where the vectors are not aligned. e[] has the vectors that READ names; those that WRITTEN names are stored.
+  row(e) for n rows of NVEC vectors. `threads` call it, each with a number of its own; a round is a pair of rows each,
+  or a row where the vectors are not aligned. e[] has the vectors that READS names; those that WRITES names are stored.
 */
-template <int NV, unsigned READ, unsigned WRITTEN, typename F>
+template <int NVEC, unsigned READS, unsigned WRITES, typename F>
 __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt threads, PetscInt n,
                                                        const SpikeKrylovVectors &v, bool wide, F &&row)
 {
@@ -138,10 +138,10 @@ __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt
     const PetscInt pairs = n / 2;
 
     for (PetscInt i = number; i < pairs; i += threads) {
-      PetscScalar a[NV], b[NV];
+      PetscScalar a[NVEC], b[NVEC];
 
-      SpikeUnroll(k, NV) {
-        if ((READ >> k) & 1) {
+      SpikeUnroll(k, NVEC) {
+        if ((READS >> k) & 1) {
           const SpikeKrylovPair p = ((const SpikeKrylovPair *)v.v[k])[i];
 
           a[k] = p.a;
@@ -150,8 +150,8 @@ __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt
       }
       row(a);
       row(b);
-      SpikeUnroll(k, NV) {
-        if ((WRITTEN >> k) & 1) {
+      SpikeUnroll(k, NVEC) {
+        if ((WRITES >> k) & 1) {
           SpikeKrylovPair p;
 
           p.a                            = a[k];
@@ -162,13 +162,13 @@ __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt
     }
   }
   for (PetscInt i = wide ? n - n % 2 + number : number; i < n; i += threads) {
-    PetscScalar a[NV];
+    PetscScalar a[NVEC];
 
-    SpikeUnroll(k, NV)
-      if ((READ >> k) & 1) a[k] = v.v[k][i];
+    SpikeUnroll(k, NVEC)
+      if ((READS >> k) & 1) a[k] = v.v[k][i];
     row(a);
-    SpikeUnroll(k, NV)
-      if ((WRITTEN >> k) & 1) v.v[k][i] = a[k];
+    SpikeUnroll(k, NVEC)
+      if ((WRITES >> k) & 1) v.v[k][i] = a[k];
   }
 }
 
@@ -250,17 +250,17 @@ static inline PetscScalar SpikeKrylovTake(const volatile PetscReal *sums, PetscI
 }
 
 /* One thread, with all sums of a step: recur: the recurrence, and with POSTS its post; else the host gets the sums */
-template <int STEP, bool POSTS>
+template <int STEPID, bool POSTS>
 __device__ static __forceinline__ void SpikeKrylovConclude(PetscScalar d[], bool recur, SpikeKrylovDevice *device,
                                                            SpikeKrylovMail *mail)
 {
   if (recur) {
     SpikeKrylovScalars s    = device->s;
-    const PetscBool    post = SpikeKrylovRecur(STEP, &s, d);
+    const PetscBool    post = SpikeKrylovRecur(STEPID, &s, d);
 
     device->s = s;
     if (POSTS && post) SpikeKrylovTell(device, mail, &s);
-  } else SpikeKrylovGive(SpikeKrylovTraits<STEP>::nd, d, mail->sums, device, mail);
+  } else SpikeKrylovGive(SpikeKrylovTraits<STEPID>::nd, d, mail->sums, device, mail);
 }
 
 /*
@@ -268,12 +268,12 @@ __device__ static __forceinline__ void SpikeKrylovConclude(PetscScalar d[], bool
   the last one adds up all, in an order that depends on the grid alone. Kernels that share a step count their thread
   blocks through: this is number `block` of `blocks`.
 */
-template <int STEP, bool POSTS = true>
+template <int STEPID, bool POSTS = true>
 __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscScalar shared[], bool recur,
                                                          SpikeKrylovDevice *device, PetscScalar *partials,
                                                          SpikeKrylovMail *mail, unsigned block, unsigned blocks)
 {
-  using X = SpikeKrylovTraits<STEP>;
+  using X = SpikeKrylovTraits<STEPID>;
 
   SpikeUnroll(k, X::nd) {
     const PetscScalar sum = SpikeKrylovThreadBlockSum(d[k], shared);
@@ -283,7 +283,7 @@ __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscS
   if (!SpikeIsLastThreadBlock(&device->ticket, blocks)) return;
   SpikeUnroll(k, X::nd) d[k] = SpikeKrylovGather<3>(partials + k * blocks, threadIdx.x, blockDim.x, blocks);
   SpikeUnroll(k, X::nd) d[k] = SpikeKrylovThreadBlockSum(d[k], shared);
-  if (!threadIdx.x) SpikeKrylovConclude<STEP, POSTS>(d, recur, device, mail);
+  if (!threadIdx.x) SpikeKrylovConclude<STEPID, POSTS>(d, recur, device, mail);
 }
 
 /* Rounds of one thread over n rows: pairs of rows, or rows */
@@ -304,12 +304,12 @@ static inline int SpikeKrylovMostBlocks(const SpikeKrylovCUDA *h)
   return 8 * h->gpu->multiprocessors;
 }
 
-#define SPIKE_DIA_MOSTPIECES 32768 /* thread blocks of a product in pieces, so that adding them up takes no time */
+#define SPIKE_KRYLOV_MAXPIECES 32768 /* thread blocks of a product in pieces, so that adding them up takes no time */
 
 static inline size_t SpikeKrylovPartials(const SpikeKrylovCUDA *h)
 {
   return (size_t)SPIKE_KRYLOV_MAXDOTS *
-         (SpikeKrylovMostBlocks(h) + PetscMax(SpikeKrylovMostBlocks(h), SPIKE_DIA_MOSTPIECES));
+         (SpikeKrylovMostBlocks(h) + PetscMax(SpikeKrylovMostBlocks(h), SPIKE_KRYLOV_MAXPIECES));
 }
 
 /*

@@ -39,7 +39,7 @@ PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *s, const SpikeKrylovLoan *loa
 
   PetscFunctionBegin;
   *copy = NULL;
-  if ((s->ondevice && (A->n < 1 || A->count < 1)) || A->n != A->m || A->count > SPIKE_DIA_MOST ||
+  if ((s->ondevice && (A->n < 1 || A->count < 1)) || A->n != A->m || A->count > SPIKE_KRYLOV_MAXDIAGONALS ||
       (PetscInt64)A->n > INT_MAX)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&c));

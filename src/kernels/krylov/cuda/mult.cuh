@@ -48,12 +48,12 @@ typedef struct {
 } SpikeKrylovOff;
 
 /* Rows of a lane, 32 apart, whose narrow values of a diagonal lie side by side: one load has them; and of a warp */
-#define SPIKE_NARROW_ROWS 4
-#define SPIKE_NARROW_TILE (32 * SPIKE_NARROW_ROWS)
+#define SPIKE_NARROW_ROWS  4
+#define SPIKE_NARROW_PATCH (32 * SPIKE_NARROW_ROWS)
 
 /*
   The same with values of type V, and c_i of each row i: it goes last into the sum of the row. In slices they are in the
-  places of those of M, which are not read. By diagonals they lie in tiles of rows, one diagonal of a tile after the
+  places of those of M, which are not read. By diagonals they lie in patches of rows, one diagonal of a patch after the
   other: SpikeNarrowPlace(). Places of rows after the last one hold zeros
 */
 template <typename M, typename V>
@@ -67,15 +67,15 @@ struct SpikeNarrowOf : M {
 /* Of `count` diagonals, the place of number d in this row */
 static inline PetscInt64 __host__ __device__ SpikeNarrowPlace(int count, int d, PetscInt row)
 {
-  const PetscInt tile = row / SPIKE_NARROW_TILE, i = row % SPIKE_NARROW_TILE;
+  const PetscInt patch = row / SPIKE_NARROW_PATCH, i = row % SPIKE_NARROW_PATCH;
 
-  return (((PetscInt64)tile * count + d) * 32 + i % 32) * SPIKE_NARROW_ROWS + i / 32;
+  return (((PetscInt64)patch * count + d) * 32 + i % 32) * SPIKE_NARROW_ROWS + i / 32;
 }
 
-/* Rows of whole tiles */
-static inline PetscInt64 __host__ __device__ SpikeNarrowTiledRows(const SpikeKrylovDia &m)
+/* Rows of whole patches */
+static inline PetscInt64 __host__ __device__ SpikeNarrowPatchedRows(const SpikeKrylovDia &m)
 {
-  return ((PetscInt64)m.n + SPIKE_NARROW_TILE - 1) / SPIKE_NARROW_TILE * SPIKE_NARROW_TILE;
+  return ((PetscInt64)m.n + SPIKE_NARROW_PATCH - 1) / SPIKE_NARROW_PATCH * SPIKE_NARROW_PATCH;
 }
 
 static inline const PetscScalar *__host__ __device__ SpikeValues(const SpikeKrylovSell &m)
@@ -140,8 +140,8 @@ typedef struct {
   SpikeKrylovDia  dia;
   bool            coupled; /* off, beside sell or dia, has columns of other ranks; loan supplies them */
   SpikeKrylovOff  off;     /* of blocks that are lent: block rows, and no entries */
-  int             diaoffset[SPIKE_DIA_MOST]; /* those of dia, for the host */
-  bool            borrowed;                  /* dia lies in the memory of a matrix: */
+  int             diaoffset[SPIKE_KRYLOV_MAXDIAGONALS]; /* those of dia, for the host */
+  bool            borrowed;                             /* dia lies in the memory of a matrix: */
   SpikeKrylovLoan loan;
 
   const SpikeStencil *stencil; /* that is lent, or NULL */
@@ -184,9 +184,9 @@ static inline PetscErrorCode SpikeKrylovMultDispatch(SpikeKrylovStep step, F &&c
 {
   PetscFunctionBegin;
   switch (step) {
-#define SPIKE_MULT_CASE(NAME) \
-  case NAME: \
-    PetscCall(call(std::integral_constant<int, NAME>())); \
+#define SPIKE_MULT_CASE(ID) \
+  case ID: \
+    PetscCall(call(std::integral_constant<int, ID>())); \
     break;
     SPIKE_MULT_CASE(SPIKE_BCGS_ALPHA)
     SPIKE_MULT_CASE(SPIKE_BCGS_OMEGA)
@@ -216,7 +216,7 @@ typedef struct {
   SpikeKrylovVectors v;
   int                own;
   bool               recur;
-  PetscInt           front, total; /* blocks of the previous kernel, and of both, where two share a step */
+  PetscInt           before, total; /* blocks of the previous kernel, and of both, where two share a step */
 } SpikeKrylovMultArgs;
 
 /* Nothing to fetch for a row */
@@ -237,12 +237,13 @@ struct SpikeSellRows {
 
   M m;
 
-  struct Shared { };
+  struct SharedMemory { };
 
-  __device__ __forceinline__ void prepare(Shared &) const { }
+  __device__ __forceinline__ void prepare(SharedMemory &) const { }
 
   template <typename X, typename G, typename F>
-  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&x, G &&fetch, F &&f) const
+  __device__ __forceinline__ void each(const SharedMemory &, PetscInt number, PetscInt threads, X &&x, G &&fetch,
+                                       F &&f) const
   {
     constexpr int rows = 32 / T;
     const int     lane = threadIdx.x % 32;
@@ -285,10 +286,10 @@ template <class M, typename V>
 constexpr bool SpikeIsNarrow<SpikeNarrowOf<M, V>> = true;
 
 /* The same of rows, of which some have no such m */
-template <class ROWS, class = void>
+template <class MATRIX, class = void>
 constexpr bool SpikeHasNarrow = false;
-template <class ROWS>
-constexpr bool SpikeHasNarrow<ROWS, std::enable_if_t<SpikeIsNarrow<decltype(ROWS::m)>>> = true;
+template <class MATRIX>
+constexpr bool SpikeHasNarrow<MATRIX, std::enable_if_t<SpikeIsNarrow<decltype(MATRIX::m)>>> = true;
 
 /* A value that nobody reads again before caches lose it */
 template <typename V>
@@ -305,11 +306,11 @@ template <class M>
 struct SpikeDIATabled {
   M m;
 
-  struct Shared {
-    PetscInt offset[SPIKE_DIA_MOST];
+  struct SharedMemory {
+    PetscInt offset[SPIKE_KRYLOV_MAXDIAGONALS];
   };
 
-  __device__ __forceinline__ void prepare(Shared &shared) const
+  __device__ __forceinline__ void prepare(SharedMemory &shared) const
   {
     for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
     __syncthreads();
@@ -322,7 +323,7 @@ struct SpikeDIARows : SpikeDIATabled<SpikeKrylovDia> {
   static constexpr int LANES = T;
 
   template <typename X, typename G, typename F>
-  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
+  __device__ __forceinline__ void each(const SharedMemory &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
                                        F &&f) const
   {
     const PetscInt per = threads / T;
@@ -360,7 +361,8 @@ struct SpikeDIAPieces : SpikeDIATabled<SpikeKrylovDia> {
   PetscInt rows;
 
   template <typename X, typename G, typename F>
-  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt, X &&x, G &&fetch, F &&f) const
+  __device__ __forceinline__ void each(const SharedMemory &shared, PetscInt number, PetscInt, X &&x, G &&fetch,
+                                       F &&f) const
   {
     const PetscInt64 from  = m.begin + (PetscInt64)(number / SPIKE_KRYLOV_THREADS) * rows;
     const PetscInt   count = (PetscInt)PetscMin((PetscInt64)rows, m.end - from);
@@ -401,21 +403,21 @@ __device__ static __forceinline__ void SpikeNarrowLoad(const V *low, V a[SPIKE_N
 }
 
 /*
-  A narrow copy by diagonals: a warp a tile, a lane SPIKE_NARROW_ROWS rows, 32 apart, so that a load of values is as
+  A narrow copy by diagonals: a warp a patch, a lane SPIKE_NARROW_ROWS rows, 32 apart, so that a load of values is as
   wide as one of two numbers in double precision, and x of a diagonal is at a fixed distance from row to row. Sums are
   over all diagonals, in their order. Reads each place once, with zeros where columns are outside of A
 */
 template <class M>
-struct SpikeDIATiles : SpikeDIATabled<M> {
+struct SpikeDIAPatches : SpikeDIATabled<M> {
   static constexpr int LANES = 1;
 
-  using typename SpikeDIATabled<M>::Shared;
+  using typename SpikeDIATabled<M>::SharedMemory;
   using SpikeDIATabled<M>::m;
   using V = typename M::Value;
 
-  /* Of rows row, row + 32, ...; whole: all columns of all rows of the tile are columns of A */
+  /* Of rows row, row + 32, ...; whole: all columns of all rows of the patch are columns of A */
   template <bool WHOLE, typename X>
-  __device__ __forceinline__ void sum(const Shared &shared, PetscInt row, PetscScalar sums[], X &&x) const
+  __device__ __forceinline__ void sum(const SharedMemory &shared, PetscInt row, PetscScalar sums[], X &&x) const
   {
     constexpr int ahead = SpikeNarrowAhead<V>, batch = PetscMin(ahead, SPIKE_NARROW_BATCH);
     const V      *low = m.low + SpikeNarrowPlace(m.count, 0, row);
@@ -424,7 +426,7 @@ struct SpikeDIATiles : SpikeDIATabled<M> {
       V a[ahead][SPIKE_NARROW_ROWS];
 
       SpikeUnroll(u, ahead)
-        if (d + u < m.count) SpikeNarrowLoad(low + (PetscInt64)(d + u) * SPIKE_NARROW_TILE, a[u]);
+        if (d + u < m.count) SpikeNarrowLoad(low + (PetscInt64)(d + u) * SPIKE_NARROW_PATCH, a[u]);
       SpikeUnroll(w, ahead / batch) {
         PetscScalar b[batch][SPIKE_NARROW_ROWS];
 
@@ -447,12 +449,12 @@ struct SpikeDIATiles : SpikeDIATabled<M> {
   }
 
   template <typename X, typename G, typename F>
-  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
+  __device__ __forceinline__ void each(const SharedMemory &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
                                        F &&f) const
   {
-    for (PetscInt64 tile = m.begin / SPIKE_NARROW_TILE + number / 32; tile * SPIKE_NARROW_TILE < m.end;
-         tile += threads / 32) {
-      const PetscInt64     begin = tile * SPIKE_NARROW_TILE, last = begin + SPIKE_NARROW_TILE - 1;
+    for (PetscInt64 patch = m.begin / SPIKE_NARROW_PATCH + number / 32; patch * SPIKE_NARROW_PATCH < m.end;
+         patch += threads / 32) {
+      const PetscInt64     begin = patch * SPIKE_NARROW_PATCH, last = begin + SPIKE_NARROW_PATCH - 1;
       const PetscInt       row = (PetscInt)begin + threadIdx.x % 32;
       decltype(fetch(row)) fetched[SPIKE_NARROW_ROWS];
       SpikeSingle          correction[SPIKE_NARROW_ROWS];
@@ -489,12 +491,13 @@ struct SpikeDIAEnds {
   const SpikeDIATable *table;
   const PetscScalar   *ghost;
 
-  struct Shared { };
+  struct SharedMemory { };
 
-  __device__ __forceinline__ void prepare(Shared &) const { }
+  __device__ __forceinline__ void prepare(SharedMemory &) const { }
 
   template <typename X, typename G, typename F>
-  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&x, G &&fetch, F &&f) const
+  __device__ __forceinline__ void each(const SharedMemory &, PetscInt number, PetscInt threads, X &&x, G &&fetch,
+                                       F &&f) const
   {
     for (PetscInt k = number; k < m.begin + m.n - m.end; k += threads) {
       const PetscInt    row        = k < m.begin ? k : m.end + k - m.begin;
@@ -523,17 +526,17 @@ struct SpikeDIAEnds {
 };
 
 /* Rows of a copy some of which wait for columns of other ranks: the kernel leaves their sums in y, and no more */
-template <class ROWS>
-struct SpikeKrylovInside : ROWS {
+template <class MATRIX>
+struct SpikeKrylovInside : MATRIX {
   const unsigned *mask;
 
   __device__ __forceinline__ bool waits(PetscInt row) const { return (mask[row / 32] >> (row % 32)) & 1; }
 };
 
-template <class ROWS>
+template <class MATRIX>
 constexpr bool SpikeKrylovIsInside = false;
-template <class ROWS>
-constexpr bool SpikeKrylovIsInside<SpikeKrylovInside<ROWS>> = true;
+template <class MATRIX>
+constexpr bool SpikeKrylovIsInside<SpikeKrylovInside<MATRIX>> = true;
 
 /* Those rows: what the kernel before has left in y, and the columns of other ranks. Rounds are those of whole warps */
 struct SpikeKrylovOffRows {
@@ -542,12 +545,13 @@ struct SpikeKrylovOffRows {
   SpikeKrylovOff     m;
   const PetscScalar *ghost, *left; /* left is y */
 
-  struct Shared { };
+  struct SharedMemory { };
 
-  __device__ __forceinline__ void prepare(Shared &) const { }
+  __device__ __forceinline__ void prepare(SharedMemory &) const { }
 
   template <typename X, typename G, typename F>
-  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&, G &&fetch, F &&f) const
+  __device__ __forceinline__ void each(const SharedMemory &, PetscInt number, PetscInt threads, X &&, G &&fetch,
+                                       F &&f) const
   {
     const int lane = threadIdx.x % 32, t = lane % m.T;
 
@@ -579,13 +583,13 @@ struct SpikeKrylovEntries {
 /*
   launch(rows) with these rows, or those of them that do not wait for columns of other ranks: none of a narrow copy does
 */
-template <class ROWS, typename L>
-static PetscErrorCode SpikeKrylovInsideDispatch(const SpikeKrylovCopyCUDA *c, const ROWS &rows, L &&launch)
+template <class MATRIX, typename L>
+static PetscErrorCode SpikeKrylovInsideDispatch(const SpikeKrylovCopyCUDA *c, const MATRIX &rows, L &&launch)
 {
   PetscFunctionBegin;
-  if constexpr (!SpikeHasNarrow<ROWS>) {
+  if constexpr (!SpikeHasNarrow<MATRIX>) {
     if (c->off.count) {
-      PetscCall(launch(SpikeKrylovInside<ROWS>{rows, c->off.mask}));
+      PetscCall(launch(SpikeKrylovInside<MATRIX>{rows, c->off.mask}));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
@@ -618,8 +622,8 @@ static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
     if constexpr (!std::is_same_v<V, PetscScalar>)
-      PetscCall(launch(SpikeDIATiles<SpikeNarrowOf<SpikeKrylovDia, V>>{{SpikeDIAOf<V>(c)}},
-                       (c->dia.end - 1) / SPIKE_NARROW_TILE - c->dia.begin / SPIKE_NARROW_TILE + 1));
+      PetscCall(launch(SpikeDIAPatches<SpikeNarrowOf<SpikeKrylovDia, V>>{{SpikeDIAOf<V>(c)}},
+                       (c->dia.end - 1) / SPIKE_NARROW_PATCH - c->dia.begin / SPIKE_NARROW_PATCH + 1));
     else if (c->dia.T == 4) PetscCall(launch(SpikeDIARows<4>{{c->dia}}, warps));
     else PetscCall(launch(SpikeDIARows<1>{{c->dia}}, warps));
   } else if (c->sell.T == 4) PetscCall(launch(SpikeSellRows<4, Sell>{SpikeSellOf<V>(c)}, c->sell.slices));

@@ -10,37 +10,37 @@
 #define SPIKE_DIA_WAVES 8
 
 /* Thread blocks of a multiprocessor, with a step: what the registers of its sums, and of values ahead, leave */
-template <class ROWS>
-constexpr int SpikeMultResident = SpikeHasNarrow<ROWS> ? 3 : 4;
+template <class MATRIX>
+constexpr int SpikeMultResident = SpikeHasNarrow<MATRIX> ? 3 : 4;
 
 /*
   y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of
   the step is y. Deterministic. Rows that wait for columns of other ranks keep their sums in y for the next kernel
 */
-template <int STEP, class ROWS>
+template <int STEPID, class MATRIX>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS,
-                                  ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : SpikeMultResident<ROWS>)
-  SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x,
-                        PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned front,
+                                  MATRIX::LANES > 1 || STEPID == SPIKE_KRYLOV_NSTEPS ? 0 : SpikeMultResident<MATRIX>)
+  SpikeKrylovMultKernel(MATRIX m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x,
+                        PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned before,
                         unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
-  using X                             = SpikeKrylovTraits<STEP>;
-  constexpr int                    ND = X::nd ? X::nd : 1;
-  PetscScalar                      d[ND];
-  __shared__ PetscScalar           shared[SPIKE_KRYLOV_THREADS / 32];
-  __shared__ typename ROWS::Shared rows;
+  using X                                       = SpikeKrylovTraits<STEPID>;
+  constexpr int                            NDOT = X::nd ? X::nd : 1;
+  PetscScalar                              d[NDOT];
+  __shared__ PetscScalar                   shared[SPIKE_KRYLOV_THREADS / 32];
+  __shared__ typename MATRIX::SharedMemory rows;
 
   m.prepare(rows);
   SpikeAwait();
   if (device->s.reason) return;
   const SpikeKrylovFactors f = device->s.f;
 
-  SpikeUnroll(k, ND) d[k] = 0.0;
+  SpikeUnroll(k, NDOT) d[k] = 0.0;
   m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x},
          SpikeKrylovNothing{}, [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
            PetscScalar e[X::nv];
 
-           if constexpr (SpikeKrylovIsInside<ROWS>) {
+           if constexpr (SpikeKrylovIsInside<MATRIX>) {
              if (m.waits(row)) {
                y[row] = sum;
                return;
@@ -53,32 +53,33 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS,
            X::row(&f, e, d);
          });
   if constexpr (X::nd > 0)
-    SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, front + blockIdx.x, total ? total : gridDim.x);
+    SpikeKrylovFinish<STEPID>(d, shared, recur, device, partials, mail, before + blockIdx.x, total ? total : gridDim.x);
 }
 
-template <int STEP, class ROWS>
-static PetscErrorCode SpikeKrylovMultStart(const SpikeKrylovCUDA *h, const ROWS &m, const SpikeKrylovMultArgs *a,
+template <int STEPID, class MATRIX>
+static PetscErrorCode SpikeKrylovMultStart(const SpikeKrylovCUDA *h, const MATRIX &m, const SpikeKrylovMultArgs *a,
                                            PetscInt blocks)
 {
   PetscFunctionBegin;
   if (!a) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovMultKernel<STEP, ROWS>, dim3((unsigned)blocks), dim3(SPIKE_KRYLOV_THREADS),
-                                  0, h->stream, m, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front,
-                                  (unsigned)a->total, h->device, h->partials, h->devicemail));
+  PetscCallCUDA(SpikeLaunchEarly(SpikeKrylovMultKernel<STEPID, MATRIX>, dim3((unsigned)blocks),
+                                 dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, m, a->scale, a->x, a->y, a->v, a->own,
+                                 a->recur, (unsigned)a->before, (unsigned)a->total, h->device, h->partials,
+                                 h->devicemail));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int STEP, class ROWS>
-static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps,
+template <int STEPID, class MATRIX>
+static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const MATRIX &m, PetscInt warps,
                                             const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   int resident;
 
   PetscFunctionBegin;
-  PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
+  PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEPID, MATRIX>, &resident));
   *blocks = SpikeKrylovGrid(PetscMin(SpikeKrylovMostBlocks(h), resident * h->gpu->multiprocessors), warps,
                             SPIKE_KRYLOV_THREADS / 32);
-  PetscCall((SpikeKrylovMultStart<STEP, ROWS>(h, m, a, *blocks)));
+  PetscCall((SpikeKrylovMultStart<STEPID, MATRIX>(h, m, a, *blocks)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -87,25 +88,25 @@ static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS
   blocks; then, where there are some, the rows that have waited: each(), with ghost set. The last thread block of both
   makes the sums
 */
-template <int STEP, class ROWS, typename F>
-static PetscErrorCode SpikeKrylovMultWaiting(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, ROWS waiting,
+template <int STEPID, class MATRIX, typename F>
+static PetscErrorCode SpikeKrylovMultWaiting(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, MATRIX waiting,
                                              PetscInt warps, const SpikeKrylovMultArgs *args, F &&inside)
 {
   SpikeKrylovMultArgs a = *args;
-  PetscInt            front, behind;
+  PetscInt            before, after;
 
   PetscFunctionBegin;
   if (c->off.count) {
-    PetscCall(inside((const SpikeKrylovMultArgs *)NULL, &front));
-    PetscCall(SpikeKrylovMultLaunch<STEP>(h, waiting, warps, NULL, &behind));
-    a.total = front + behind;
+    PetscCall(inside((const SpikeKrylovMultArgs *)NULL, &before));
+    PetscCall(SpikeKrylovMultLaunch<STEPID>(h, waiting, warps, NULL, &after));
+    a.total = before + after;
   }
   PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &waiting.ghost));
-  PetscCall(inside(&a, &front));
+  PetscCall(inside(&a, &before));
   PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
   if (!c->off.count) PetscFunctionReturn(PETSC_SUCCESS);
-  a.front = front;
-  PetscCall(SpikeKrylovMultLaunch<STEP>(h, waiting, warps, &a, &behind));
+  a.before = before;
+  PetscCall(SpikeKrylovMultLaunch<STEPID>(h, waiting, warps, &a, &after));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,7 +114,7 @@ static PetscErrorCode SpikeKrylovMultWaiting(const SpikeKrylovCUDA *h, const Spi
   Products in pieces, for those with a step: its sums leave fewer thread blocks resident than a product alone has.
   *blocks is 0 where there are too few rows for pieces
 */
-template <int STEP>
+template <int STEPID>
 static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                             const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
@@ -121,43 +122,43 @@ static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const Spik
 
   PetscFunctionBegin;
   *blocks = 0;
-  if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
+  if constexpr (STEPID != SPIKE_KRYLOV_NSTEPS) {
     int            resident;
     const PetscInt n    = m.end - m.begin,
-                   rows = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_DIA_MOSTPIECES + SPIKE_KRYLOV_THREADS) /
+                   rows = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_KRYLOV_MAXPIECES + SPIKE_KRYLOV_THREADS) /
                                                       SPIKE_KRYLOV_THREADS * SPIKE_KRYLOV_THREADS);
 
-    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDIAPieces>, &resident));
+    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEPID, SpikeDIAPieces>, &resident));
     if (m.T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
       PetscFunctionReturn(PETSC_SUCCESS);
     *blocks = n / rows + (n % rows ? 1 : 0);
     PetscCall(SpikeKrylovInsideDispatch(c, SpikeDIAPieces{{m}, rows}, [&](const auto &pieces) {
-      return SpikeKrylovMultStart<STEP>(h, pieces, a, *blocks);
+      return SpikeKrylovMultStart<STEPID>(h, pieces, a, *blocks);
     }));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename V, int STEP>
+template <typename V, int STEPID>
 static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                           const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   PetscFunctionBegin;
   if constexpr (std::is_same_v<V, PetscScalar>)
     if (c->base.form == KSP_FUSED_SPMV_DIA) {
-      PetscCall(SpikeKrylovMultPieces<STEP>(h, c, a, blocks));
+      PetscCall(SpikeKrylovMultPieces<STEPID>(h, c, a, blocks));
       if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
     }
   PetscCall(SpikeKrylovRowsDispatch<V>(c, [&](const auto &rows, PetscInt warps) {
     return SpikeKrylovInsideDispatch(c, rows, [&](const auto &inside) {
-      return SpikeKrylovMultLaunch<STEP>(h, inside, warps, a, blocks);
+      return SpikeKrylovMultLaunch<STEPID>(h, inside, warps, a, blocks);
     });
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* With other ranks: the interior while the halo travels, then the ends. The last thread block of both makes the sums */
-template <typename V, int STEP>
+template <typename V, int STEPID>
 static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                           const SpikeKrylovMultArgs *args)
 {
@@ -168,28 +169,29 @@ static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeK
   PetscInt            inside, outside;
 
   PetscFunctionBegin;
-  PetscCall((SpikeKrylovMultForm<V, STEP>(h, c, NULL, &inside)));
-  PetscCall((SpikeKrylovMultLaunch<STEP, Ends>(h, ends, warps, NULL, &outside)));
+  PetscCall((SpikeKrylovMultForm<V, STEPID>(h, c, NULL, &inside)));
+  PetscCall((SpikeKrylovMultLaunch<STEPID, Ends>(h, ends, warps, NULL, &outside)));
   a.total = inside + outside;
   PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ends.ghost));
-  PetscCall((SpikeKrylovMultForm<V, STEP>(h, c, &a, &inside)));
+  PetscCall((SpikeKrylovMultForm<V, STEPID>(h, c, &a, &inside)));
   PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
-  a.front = inside;
-  PetscCall((SpikeKrylovMultLaunch<STEP, Ends>(h, ends, warps, &a, &outside)));
+  a.before = inside;
+  PetscCall((SpikeKrylovMultLaunch<STEPID, Ends>(h, ends, warps, &a, &outside)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int STEP>
+template <int STEPID>
 static PetscErrorCode SpikeKrylovMultCoupled(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                              const SpikeKrylovMultArgs *a)
 {
   const PetscInt each = 32 / PetscMax(1, c->off.T);
 
   PetscFunctionBegin;
-  PetscCall(SpikeKrylovMultWaiting<STEP>(h, c, SpikeKrylovOffRows{c->off, NULL, a->y}, (c->off.count + each - 1) / each,
-                                         a, [&](const SpikeKrylovMultArgs *args, PetscInt *blocks) {
-                                           return SpikeKrylovMultForm<PetscScalar, STEP>(h, c, args, blocks);
-                                         }));
+  PetscCall(SpikeKrylovMultWaiting<STEPID>(h, c, SpikeKrylovOffRows{c->off, NULL, a->y},
+                                           (c->off.count + each - 1) / each, a,
+                                           [&](const SpikeKrylovMultArgs *args, PetscInt *blocks) {
+                                             return SpikeKrylovMultForm<PetscScalar, STEPID>(h, c, args, blocks);
+                                           }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,11 +202,12 @@ static PetscErrorCode SpikeKrylovMultValues(const SpikeKrylovCUDA *h, const Spik
 {
   PetscFunctionBegin;
   PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
-    constexpr int STEP = decltype(constant)::value;
+    constexpr int STEPID = decltype(constant)::value;
 
     if constexpr (std::is_same_v<V, PetscScalar>)
-      if (a && c->coupled) return SpikeKrylovMultCoupled<STEP>(h, c, a);
-    return a && c->loan.begin ? SpikeKrylovMultLoan<V, STEP>(h, c, a) : SpikeKrylovMultForm<V, STEP>(h, c, a, blocks);
+      if (a && c->coupled) return SpikeKrylovMultCoupled<STEPID>(h, c, a);
+    return a && c->loan.begin ? SpikeKrylovMultLoan<V, STEPID>(h, c, a)
+                              : SpikeKrylovMultForm<V, STEPID>(h, c, a, blocks);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -33,14 +33,14 @@ __device__ static __forceinline__ V SpikeNarrowed(PetscScalar v, PetscScalar *ta
   return narrow;
 }
 
-/* A thread a row, also those after the last one of a tile. Reads each value once, writes each place once */
+/* A thread a row, also those after the last one of a patch. Reads each value once, writes each place once */
 template <typename V>
 __global__ static void SpikeNarrowDIA(SpikeKrylovDia m, V *__restrict__ low, SpikeSingle *__restrict__ correction,
                                       int           *seen)
 {
   SpikeNarrowSeen mine = {0, 0};
 
-  const PetscInt64 rows = SpikeNarrowTiledRows(m);
+  const PetscInt64 rows = SpikeNarrowPatchedRows(m);
 
   for (PetscInt64 i = (PetscInt64)blockIdx.x * blockDim.x + threadIdx.x; i < rows;
        i += (PetscInt64)gridDim.x * blockDim.x) {
@@ -141,7 +141,8 @@ PetscErrorCode SpikeKrylovNarrow_CUDA(SpikeKrylov *s, const void *copy, PetscSpi
     c->base.narrow    = PETSC_TRUE;
     c->base.precision = precision;
     c->base.exact     = PETSC_TRUE;
-    PetscCall(SpikeNarrowMake(c, dia ? SpikeNarrowTiledRows(c->dia) * c->dia.count : 32 * c->sell.chunks, size, &fits));
+    PetscCall(
+      SpikeNarrowMake(c, dia ? SpikeNarrowPatchedRows(c->dia) * c->dia.count : 32 * c->sell.chunks, size, &fits));
     c->base.bytes = (PetscInt64)sizeof(SpikeSingle) * SpikeKrylovCopyRows(c) +
                     (dia ? (PetscInt64)size * c->dia.count * c->dia.n
                          : 32 * c->sell.chunks * (PetscInt64)(size + sizeof(int)));

@@ -24,9 +24,9 @@
 
   Bytes: those of the phases, from the L2 cache; a product reads two or three vectors in place of one.
 */
-template <class ROWS>
+template <class MATRIX>
 struct SpikePersistent {
-  ROWS               m;
+  MATRIX             m;
   PetscInt           n, its;
   const PetscScalar *d;        /* B, NULL for the identity */
   unsigned           parts[3]; /* of each phase            */
@@ -91,11 +91,11 @@ __device__ static __forceinline__ void SpikePersistentParts(unsigned parts, F &&
 }
 
 /* The sums d[] of the threads of a part, by warps */
-template <int ND>
+template <int NDOT>
 __device__ static __forceinline__ void SpikePersistentLeave(const PetscScalar d[], unsigned slot,
                                                             SpikePersistentShared &shared)
 {
-  SpikeUnroll(k, ND) {
+  SpikeUnroll(k, NDOT) {
     const PetscScalar sum = SpikeWarpSum(d[k]);
 
     if (threadIdx.x % 32 == 0) shared.warp[k][slot][threadIdx.x % SPIKE_KRYLOV_THREADS / 32] = sum;
@@ -115,12 +115,12 @@ __device__ static __forceinline__ PetscScalar SpikePersistentSum(PetscScalar v)
   The end of phase number `odd`, modulo 2: the sums that SpikePersistentLeave() has left, over all parts, and the
   recurrence, in each block; SpikeKrylovFinish() is the model
 */
-template <int STEP>
+template <int STEPID>
 __device__ static __forceinline__ void SpikePersistentMeet(unsigned parts, PetscScalar *const places[],
                                                            unsigned int odd, SpikeKrylovDevice *device,
                                                            SpikeKrylovMail *mail, SpikePersistentShared &shared)
 {
-  constexpr int ND   = SpikeKrylovTraits<STEP>::nd;
+  constexpr int NDOT = SpikeKrylovTraits<STEPID>::nd;
   const int     warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   PetscScalar  *partials = places[odd];
 
@@ -129,28 +129,28 @@ __device__ static __forceinline__ void SpikePersistentMeet(unsigned parts, Petsc
     unsigned       count;
     const unsigned first = SpikePersistentFirst(parts, &count);
 
-    for (unsigned i = 0; i < ND * count; i += 4) { /* four sums at once */
-      const unsigned    j = i + lane / 8, k = j % ND, slot = j / ND;
-      const PetscScalar sum = SpikePersistentSum(j < ND * count ? shared.warp[k][slot][lane % 8] : PetscScalar(0.0));
+    for (unsigned i = 0; i < NDOT * count; i += 4) { /* four sums at once */
+      const unsigned    j = i + lane / 8, k = j % NDOT, slot = j / NDOT;
+      const PetscScalar sum = SpikePersistentSum(j < NDOT * count ? shared.warp[k][slot][lane % 8] : PetscScalar(0.0));
 
-      if (j < ND * count && lane % 8 == 0) partials[k * parts + first + slot] = sum;
+      if (j < NDOT * count && lane % 8 == 0) partials[k * parts + first + slot] = sum;
     }
     __syncwarp();
     if (!lane) SpikeGridBarrier(&device->here, shared.bit ^ odd);
   }
   __syncthreads();
   if (threadIdx.x < SPIKE_KRYLOV_THREADS) {
-    PetscScalar d[ND];
+    PetscScalar d[NDOT];
 
-    SpikeUnroll(k, ND) d[k] = 0.0;
+    SpikeUnroll(k, NDOT) d[k] = 0.0;
     /*
       in the order of SpikeKrylovGather(), with less code: more instructions than a multiprocessor caches nearly double
       the time of an iteration of a small problem
     */
     for (unsigned b = threadIdx.x; b < parts; b += SPIKE_KRYLOV_THREADS) {
-      SpikeUnroll(k, ND) d[k] += SpikeKrylovLoad(&partials[k * parts + b]);
+      SpikeUnroll(k, NDOT) d[k] += SpikeKrylovLoad(&partials[k * parts + b]);
     }
-    SpikeUnroll(k, ND) {
+    SpikeUnroll(k, NDOT) {
       const PetscScalar sum = SpikeWarpSum(d[k]);
 
       if (!lane) shared.all[k][warp] = sum;
@@ -158,26 +158,27 @@ __device__ static __forceinline__ void SpikePersistentMeet(unsigned parts, Petsc
   }
   __syncthreads();
   if (!warp) {
-    PetscScalar d[ND];
+    PetscScalar d[NDOT];
 
 #pragma unroll
-    for (int i = 0; i < ND; i += 4) {
+    for (int i = 0; i < NDOT; i += 4) {
       const int         k   = i + lane / 8;
-      const PetscScalar sum = SpikePersistentSum(k < ND ? shared.all[k][lane % 8] : PetscScalar(0.0));
+      const PetscScalar sum = SpikePersistentSum(k < NDOT ? shared.all[k][lane % 8] : PetscScalar(0.0));
 
 #pragma unroll
-      for (int j = i; j < i + 4 && j < ND; j++) d[j] = SpikeShfl(sum, 8 * (j - i));
+      for (int j = i; j < i + 4 && j < NDOT; j++) d[j] = SpikeShfl(sum, 8 * (j - i));
     }
-    if (!lane && SpikeKrylovRecur(STEP, &shared.s, d) && blockIdx.x == gridDim.x - 1)
+    if (!lane && SpikeKrylovRecur(STEPID, &shared.s, d) && blockIdx.x == gridDim.x - 1)
       SpikeKrylovTell(device, mail, &shared.s);
   }
   __syncthreads();
 }
 
 /* The state of the solver comes to shared memory; after the last iteration it goes back */
-template <class ROWS>
-__device__ static __forceinline__ void SpikePersistentBegin(const SpikePersistent<ROWS> &a, typename ROWS::Shared &rows,
-                                                            SpikePersistentShared &shared)
+template <class MATRIX>
+__device__ static __forceinline__ void SpikePersistentBegin(const SpikePersistent<MATRIX> &a,
+                                                            typename MATRIX::SharedMemory &rows,
+                                                            SpikePersistentShared         &shared)
 {
   if (!threadIdx.x) {
     shared.s   = a.device->s;
@@ -187,9 +188,9 @@ __device__ static __forceinline__ void SpikePersistentBegin(const SpikePersisten
   __syncthreads();
 }
 
-template <class ROWS>
-__device__ static __forceinline__ void SpikePersistentEnd(const SpikePersistent<ROWS> &a,
-                                                          const SpikePersistentShared &shared)
+template <class MATRIX>
+__device__ static __forceinline__ void SpikePersistentEnd(const SpikePersistent<MATRIX> &a,
+                                                          const SpikePersistentShared   &shared)
 {
   if (!threadIdx.x && blockIdx.x == gridDim.x - 1) a.device->s = shared.s;
 }
@@ -203,20 +204,20 @@ __device__ static __forceinline__ void SpikePersistentSwap(PetscScalar *&a, Pets
 }
 
 /*
-  A phase that is a product: f(i, (A x)_i, d) for all rows i, with the sums of STEP in d[]. x(j) makes entry j, which is
-  there for every row number
+  A phase that is a product: f(i, (A x)_i, d) for all rows i, with the sums of STEPID in d[]. x(j) makes entry j, which
+  is there for every row number
 */
-template <int STEP, class ROWS, typename X, typename F>
-__device__ static __forceinline__ void SpikePersistentProduct(const SpikePersistent<ROWS> &a, unsigned parts,
-                                                              const typename ROWS::Shared &rows,
+template <int STEPID, class MATRIX, typename X, typename F>
+__device__ static __forceinline__ void SpikePersistentProduct(const SpikePersistent<MATRIX> &a, unsigned parts,
+                                                              const typename MATRIX::SharedMemory &rows,
                                                               SpikePersistentShared &shared, X &&x, F &&f)
 {
-  constexpr int ND = SpikeKrylovTraits<STEP>::nd;
+  constexpr int NDOT = SpikeKrylovTraits<STEPID>::nd;
 
   SpikePersistentParts(parts, [&](unsigned slot, PetscInt number) {
-    PetscScalar d[ND];
+    PetscScalar d[NDOT];
 
-    SpikeUnroll(k, ND) d[k] = 0.0;
+    SpikeUnroll(k, NDOT) d[k] = 0.0;
     a.m.each(
       rows, number, (PetscInt)parts * SPIKE_KRYLOV_THREADS,
       [&](PetscInt j, bool inside) {
@@ -225,25 +226,25 @@ __device__ static __forceinline__ void SpikePersistentProduct(const SpikePersist
         return inside ? q : PetscScalar(0.0);
       },
       SpikeKrylovNothing{}, [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) { f(row, sum, d); });
-    SpikePersistentLeave<ND>(d, slot, shared);
+    SpikePersistentLeave<NDOT>(d, slot, shared);
   });
 }
 
-/* A phase that is an update of the vectors u, as SpikeKrylovEach(): row(e, d), with the sums of STEP in d[] */
-template <int STEP, int NV, unsigned READ, unsigned WRITTEN, class ROWS, typename F>
-__device__ static __forceinline__ void SpikePersistentUpdate(const SpikePersistent<ROWS> &a, unsigned parts,
+/* A phase that is an update of the vectors u, as SpikeKrylovEach(): row(e, d), with the sums of STEPID in d[] */
+template <int STEPID, int NVEC, unsigned READS, unsigned WRITES, class MATRIX, typename F>
+__device__ static __forceinline__ void SpikePersistentUpdate(const SpikePersistent<MATRIX> &a, unsigned parts,
                                                              const SpikeKrylovVectors &u, SpikePersistentShared &shared,
                                                              F &&row)
 {
-  constexpr int ND = SpikeKrylovTraits<STEP>::nd;
+  constexpr int NDOT = SpikeKrylovTraits<STEPID>::nd;
 
   SpikePersistentParts(parts, [&](unsigned slot, PetscInt number) {
-    PetscScalar d[ND];
+    PetscScalar d[NDOT];
 
-    SpikeUnroll(k, ND) d[k] = 0.0;
-    SpikeKrylovEach<NV, READ, WRITTEN>(number, (PetscInt)parts * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
-                                       [&](PetscScalar e[]) { row(e, d); });
-    SpikePersistentLeave<ND>(d, slot, shared);
+    SpikeUnroll(k, NDOT) d[k] = 0.0;
+    SpikeKrylovEach<NVEC, READS, WRITES>(number, (PetscInt)parts * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
+                                         [&](PetscScalar e[]) { row(e, d); });
+    SpikePersistentLeave<NDOT>(d, slot, shared);
   });
 }
 
@@ -252,12 +253,12 @@ __device__ static __forceinline__ void SpikePersistentUpdate(const SpikePersiste
   second; p, t, rp, x, r, v and x, r in the third. Nothing is read by others in the phase in which it is written: the
   new p and v go to w and t, the new t to the place of the old v.
 */
-template <class ROWS, bool RIGHT>
+template <class MATRIX, bool FROMRIGHT>
 __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS, 1)
-  SpikePersistentBCGS(const __grid_constant__ SpikePersistent<ROWS> a)
+  SpikePersistentBCGS(const __grid_constant__ SpikePersistent<MATRIX> a)
 {
-  __shared__ SpikePersistentShared shared;
-  __shared__ typename ROWS::Shared rows;
+  __shared__ SpikePersistentShared         shared;
+  __shared__ typename MATRIX::SharedMemory rows;
   PetscScalar *const x = a.v[0], *const r = a.v[1], *const rp = a.v[2];
   PetscScalar *v = a.v[3], *t = a.v[4], *p = a.v[5], *w = a.v[6];
   unsigned int odd = 0; /* barriers so far, modulo 2 */
@@ -279,9 +280,9 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
 
       SpikePersistentProduct<SPIKE_BCGS_ALPHA>(
         a, a.parts[0], rows, shared,
-        [&](PetscInt i) { return RIGHT ? SpikeKrylovMul(a.d[i], direction(i)) : direction(i); },
+        [&](PetscInt i) { return FROMRIGHT ? SpikeKrylovMul(a.d[i], direction(i)) : direction(i); },
         [&](PetscInt row, PetscScalar sum, PetscScalar d[]) {
-          PetscScalar e[] = {rp[row], !RIGHT && a.d ? SpikeKrylovMul(a.d[row], sum) : sum};
+          PetscScalar e[] = {rp[row], !FROMRIGHT && a.d ? SpikeKrylovMul(a.d[row], sum) : sum};
 
           w[row] = direction(row);
           t[row] = e[1];
@@ -307,9 +308,9 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
 
     SpikePersistentProduct<SPIKE_BCGS_OMEGA>(
       a, a.parts[1], rows, shared,
-      [&](PetscInt i) { return RIGHT ? SpikeKrylovMul(a.d[i], residual(i)) : residual(i); },
+      [&](PetscInt i) { return FROMRIGHT ? SpikeKrylovMul(a.d[i], residual(i)) : residual(i); },
       [&](PetscInt row, PetscScalar sum, PetscScalar d[]) {
-        PetscScalar e[] = {residual(row), !RIGHT && a.d ? SpikeKrylovMul(a.d[row], sum) : sum};
+        PetscScalar e[] = {residual(row), !FROMRIGHT && a.d ? SpikeKrylovMul(a.d[row], sum) : sum};
 
         t[row] = e[1];
         SpikeKrylovRow_bcgs_omega(&f, e, d);
@@ -336,12 +337,12 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
   Words a row beside the product: z, p and the new p, w in the first phase; p, w, x, r and x, r in the second, with a
   diagonal matrix that and z too. The new p goes to s
 */
-template <class ROWS>
+template <class MATRIX>
 __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS, 1)
-  SpikePersistentCG(const __grid_constant__ SpikePersistent<ROWS> a)
+  SpikePersistentCG(const __grid_constant__ SpikePersistent<MATRIX> a)
 {
-  __shared__ SpikePersistentShared shared;
-  __shared__ typename ROWS::Shared rows;
+  __shared__ SpikePersistentShared         shared;
+  __shared__ typename MATRIX::SharedMemory rows;
   PetscScalar *const x = a.v[0], *const r = a.v[1], *const z = a.d ? a.v[2] : r, *const w = a.v[4];
   PetscScalar *p = a.v[3], *s = a.v[5];
   unsigned int odd = 0; /* barriers so far, modulo 2 */
@@ -411,9 +412,9 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
   At most one thread block on each multiprocessor, in a cooperative launch: all are there at once, also where others use
   the device. *fits is false where the device or the number of parts does not allow it
 */
-template <class ROWS>
-static PetscErrorCode SpikePersistentLaunch(const SpikeKrylovCUDA *h, void (*kernel)(const SpikePersistent<ROWS>),
-                                            SpikePersistent<ROWS> a, bool *fits)
+template <class MATRIX>
+static PetscErrorCode SpikePersistentLaunch(const SpikeKrylovCUDA  *h, void (*kernel)(const SpikePersistent<MATRIX>),
+                                            SpikePersistent<MATRIX> a, bool *fits)
 {
   const unsigned workers = (unsigned)h->gpu->multiprocessors - 1,
                  most    = PetscMax(a.parts[0], PetscMax(a.parts[1], a.parts[2])),
@@ -433,11 +434,11 @@ static PetscErrorCode SpikePersistentLaunch(const SpikeKrylovCUDA *h, void (*ker
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <class ROWS>
-static PetscErrorCode SpikePersistentRows(const SpikeKrylovCUDA *h, const ROWS &m, const SpikeKrylovIterations *i,
+template <class MATRIX>
+static PetscErrorCode SpikePersistentRows(const SpikeKrylovCUDA *h, const MATRIX &m, const SpikeKrylovIterations *i,
                                           PetscInt its, const PetscInt parts[], bool *fits)
 {
-  SpikePersistent<ROWS> a;
+  SpikePersistent<MATRIX> a;
 
   PetscFunctionBegin;
   a.m         = m;
@@ -452,9 +453,9 @@ static PetscErrorCode SpikePersistentRows(const SpikeKrylovCUDA *h, const ROWS &
   a.partials[0] = h->partials;
   a.partials[1] = h->partials + SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks(h);
   a.mail        = h->devicemail;
-  if (i->method == SPIKE_KRYLOV_CG) PetscCall(SpikePersistentLaunch(h, SpikePersistentCG<ROWS>, a, fits));
-  else if (i->right && i->diagonal) PetscCall(SpikePersistentLaunch(h, SpikePersistentBCGS<ROWS, true>, a, fits));
-  else PetscCall(SpikePersistentLaunch(h, SpikePersistentBCGS<ROWS, false>, a, fits));
+  if (i->method == SPIKE_KRYLOV_CG) PetscCall(SpikePersistentLaunch(h, SpikePersistentCG<MATRIX>, a, fits));
+  else if (i->right && i->diagonal) PetscCall(SpikePersistentLaunch(h, SpikePersistentBCGS<MATRIX, true>, a, fits));
+  else PetscCall(SpikePersistentLaunch(h, SpikePersistentBCGS<MATRIX, false>, a, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

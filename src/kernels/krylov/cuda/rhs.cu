@@ -18,14 +18,14 @@ SpikeRhsState SpikeRhsStateOf(const SpikeKrylovRhs *s)
 }
 
 /* One step on n rows of column blockIdx.y. Words moved: the list in scalars.h. Nothing is done where a reason is set */
-template <int STEP>
+template <int STEPID>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
   SpikeRhsKernel(PetscInt n, SpikeRhsVectors v, bool wide, SpikeRhsState state)
 {
-  using X                   = SpikeKrylovTraits<STEP>;
-  constexpr int          ND = X::nd ? X::nd : 1;
-  const int              c  = blockIdx.y;
-  PetscScalar            d[ND];
+  using X                     = SpikeKrylovTraits<STEPID>;
+  constexpr int          NDOT = X::nd ? X::nd : 1;
+  const int              c    = blockIdx.y;
+  PetscScalar            d[NDOT];
   SpikeKrylovVectors     w;
   __shared__ PetscScalar shared[SPIKE_KRYLOV_THREADS / 32];
 
@@ -34,11 +34,11 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
   const SpikeKrylovFactors f = state.device[c].s.f;
 
   SpikeUnroll(k, X::nv) w.v[k] = v.v[k] + c * v.ld[k];
-  SpikeUnroll(k, ND) d[k] = 0.0;
+  SpikeUnroll(k, NDOT) d[k] = 0.0;
   SpikeKrylovEach<X::nv, X::read, X::written>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x,
                                               (PetscInt)gridDim.x * blockDim.x, n, w, wide,
                                               [&](PetscScalar e[]) { X::row(&f, e, d); });
-  if constexpr (X::nd > 0) SpikeRhsFinish<STEP>(d, shared, state, c, blockIdx.x, gridDim.x);
+  if constexpr (X::nd > 0) SpikeRhsFinish<STEPID>(d, shared, state, c, blockIdx.x, gridDim.x);
 }
 
 static PetscErrorCode SpikeKrylovRhsStep_CUDA(SpikeKrylovRhs *s, PetscInt width, SpikeKrylovStep step, PetscInt n,
@@ -60,10 +60,10 @@ static PetscErrorCode SpikeKrylovRhsStep_CUDA(SpikeKrylovRhs *s, PetscInt width,
   d->basis = d->all = false;
   PetscCall(PetscLogGpuTimeBegin());
   switch (step) {
-#define SPIKE_RHS_CASE(NAME, ...) \
-  case SPIKE_##NAME: \
-    PetscCallCUDA(SpikeLaunchBehind(SpikeRhsKernel<SPIKE_##NAME>, grid, dim3(SPIKE_KRYLOV_THREADS), 0, d->h.stream, n, \
-                                    w, wide, SpikeRhsStateOf(s))); \
+#define SPIKE_RHS_CASE(ID, ...) \
+  case SPIKE_##ID: \
+    PetscCallCUDA(SpikeLaunchEarly(SpikeRhsKernel<SPIKE_##ID>, grid, dim3(SPIKE_KRYLOV_THREADS), 0, d->h.stream, n, w, \
+                                   wide, SpikeRhsStateOf(s))); \
     break;
     SPIKE_KRYLOV_STEPS(SPIKE_RHS_CASE)
 #undef SPIKE_RHS_CASE

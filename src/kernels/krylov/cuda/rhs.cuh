@@ -52,12 +52,12 @@ static inline unsigned SpikeRhsBlocks(const SpikeRhsCUDA *s, PetscInt rounds)
 }
 
 /* The sums of one right-hand side, without a post: pull() asks */
-template <int STEP>
+template <int STEPID>
 __device__ static __forceinline__ void SpikeRhsFinish(PetscScalar d[], PetscScalar shared[], const SpikeRhsState &state,
                                                       int c, unsigned block, unsigned blocks)
 {
-  SpikeKrylovFinish<STEP, false>(d, shared, state.recur, state.device + c, state.partials + c * state.stride,
-                                 state.mail + c, block, blocks);
+  SpikeKrylovFinish<STEPID, false>(d, shared, state.recur, state.device + c, state.partials + c * state.stride,
+                                   state.mail + c, block, blocks);
 }
 
 /* rhs.cu */

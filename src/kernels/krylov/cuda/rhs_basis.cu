@@ -10,8 +10,8 @@ static PetscErrorCode SpikeRhsDotsLaunch(const SpikeRhsCUDA *d, PetscInt n, cons
   const dim3 grid((unsigned)((b.width + C - 1) / C), SpikeRhsBlocks(d, SpikeKrylovRounds(n, wide)));
 
   PetscFunctionBegin;
-  PetscCallCUDA(SpikeLaunchBehind(SpikeRhsDots<M, C>, grid, dim3(SPIKE_KRYLOV_THREADS), C * SpikeBasisShared(e),
-                                  d->h.stream, n, b, wide, e));
+  PetscCallCUDA(SpikeLaunchEarly(SpikeRhsDots<M, C>, grid, dim3(SPIKE_KRYLOV_THREADS), C * SpikeBasisShared(e),
+                                 d->h.stream, n, b, wide, e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -25,9 +25,9 @@ PetscErrorCode SpikeKrylovRhsBlockCG_CUDA(SpikeKrylovRhs *s, SpikeBlockCGStep st
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCallCUDA(SpikeLaunchBehind(SpikeRhsBlockCG, dim3(1),
-                                  dim3(m > 16 ? SPIKE_BLOCKCG_THREADS : SPIKE_BLOCKCG_THREADS / 2), 0, d->h.stream,
-                                  step, (int)m, norms, small, &d->device[0].s, sizeof(*d->device)));
+  PetscCallCUDA(SpikeLaunchEarly(SpikeRhsBlockCG, dim3(1),
+                                 dim3(m > 16 ? SPIKE_BLOCKCG_THREADS : SPIKE_BLOCKCG_THREADS / 2), 0, d->h.stream, step,
+                                 (int)m, norms, small, &d->device[0].s, sizeof(*d->device)));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,38 +3,38 @@
 #include "rhs_mult.cuh"
 
 /*
-  The row sums of NC columns from a copy in slices: f(row, sums) in one lane of each row. Each place of the copy is read
-  once
+  The row sums of RHSEACH columns from a copy in slices: f(row, sums) in one lane of each row. Each place of the copy is
+  read once
 */
-template <int NC>
+template <int RHSEACH>
 struct SpikeRhsSell {
   SpikeKrylovSell m;
 
-  struct Shared { };
+  struct SharedMemory { };
 
-  __device__ __forceinline__ void prepare(Shared &) const { }
+  __device__ __forceinline__ void prepare(SharedMemory &) const { }
 
   template <typename F>
-  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, const PetscScalar *const x[],
-                                       F &&f) const
+  __device__ __forceinline__ void each(const SharedMemory &, PetscInt number, PetscInt threads,
+                                       const PetscScalar *const x[], F &&f) const
   {
     const int T = m.T, rows = 32 / T, lane = threadIdx.x % 32;
 
     for (PetscInt s = number / 32; s < m.slices; s += threads / 32) {
       const PetscInt64 end = m.start[s + 1];
       const PetscInt   row = s * rows + lane / T;
-      PetscScalar      sum[NC];
+      PetscScalar      sum[RHSEACH];
 
-      SpikeUnroll(k, NC) sum[k] = 0.0;
+      SpikeUnroll(k, RHSEACH) sum[k] = 0.0;
 #pragma unroll 3
       for (PetscInt64 c = m.start[s]; c < end; c++) {
         const PetscScalar a   = m.val[32 * c + lane];
         const int         col = m.col[32 * c + lane];
 
-        SpikeUnroll(k, NC) sum[k] = SpikeFma(a, x[k][col], sum[k]);
+        SpikeUnroll(k, RHSEACH) sum[k] = SpikeFma(a, x[k][col], sum[k]);
       }
       for (int t = T / 2; t; t /= 2) {
-        SpikeUnroll(k, NC) sum[k] += SpikeShfl(sum[k], lane ^ t);
+        SpikeUnroll(k, RHSEACH) sum[k] += SpikeShfl(sum[k], lane ^ t);
       }
       if (lane % T == 0 && row < m.n) f(row, sum);
     }
@@ -42,17 +42,17 @@ struct SpikeRhsSell {
 };
 
 /* By diagonals, a thread a row */
-template <int NC>
+template <int RHSEACH>
 struct SpikeRhsDia : SpikeDIATabled<SpikeKrylovDia> {
   template <typename F>
-  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads,
+  __device__ __forceinline__ void each(const SharedMemory &shared, PetscInt number, PetscInt threads,
                                        const PetscScalar *const x[], F &&f) const
   {
     for (PetscInt row = number; row < m.n; row += threads) {
       const PetscScalar *val = m.val + row;
-      PetscScalar        sum[NC];
+      PetscScalar        sum[RHSEACH];
 
-      SpikeUnroll(k, NC) sum[k] = 0.0;
+      SpikeUnroll(k, RHSEACH) sum[k] = 0.0;
 #pragma unroll 3
       for (int d = 0; d < m.count; d++) {
         const PetscInt j = row + shared.offset[d];
@@ -60,7 +60,7 @@ struct SpikeRhsDia : SpikeDIATabled<SpikeKrylovDia> {
         if (j >= 0 && j < m.n) {
           const PetscScalar a = val[d * m.ld];
 
-          SpikeUnroll(k, NC) sum[k] = SpikeFma(a, x[k][j], sum[k]);
+          SpikeUnroll(k, RHSEACH) sum[k] = SpikeFma(a, x[k][j], sum[k]);
         }
       }
       f(row, sum);
@@ -69,38 +69,38 @@ struct SpikeRhsDia : SpikeDIATabled<SpikeKrylovDia> {
 };
 
 /*
-  y = A x, or D A x, for NC columns of the list, then the sums of a step that writes nothing. Groups of columns have
-  neighbouring thread blocks, which read the same rows of the copy at about the same time: it comes from memory once,
-  from the L2 cache once for each group. A column with a reason is summed where others of its group have none, and not
-  stored.
+  y = A x, or D A x, for RHSEACH columns of the list, then the sums of a step that writes nothing. Groups of columns
+  have neighbouring thread blocks, which read the same rows of the copy at about the same time: it comes from memory
+  once, from the L2 cache once for each group. A column with a reason is summed where others of its group have none, and
+  not stored.
 */
-template <int STEP, int NC, class ROWS>
+template <int STEPID, int RHSEACH, class MATRIX>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
-  SpikeRhsMultKernel(ROWS m, SpikeRhsProduct p, SpikeRhsState state)
+  SpikeRhsMultKernel(MATRIX m, SpikeRhsProduct p, SpikeRhsState state)
 {
-  using X                                = SpikeKrylovTraits<STEP>;
-  constexpr int                    ND    = X::nd ? X::nd : 1;
-  const int                        first = blockIdx.x * NC;
-  const PetscScalar               *x[NC];
-  bool                             on[NC], any = false;
-  int                              column[NC];
-  PetscScalar                      d[NC][ND];
-  __shared__ PetscScalar           shared[SPIKE_KRYLOV_THREADS / 32];
-  __shared__ typename ROWS::Shared rows;
+  using X                                        = SpikeKrylovTraits<STEPID>;
+  constexpr int                            NDOT  = X::nd ? X::nd : 1;
+  const int                                first = blockIdx.x * RHSEACH;
+  const PetscScalar                       *x[RHSEACH];
+  bool                                     on[RHSEACH], any = false;
+  int                                      column[RHSEACH];
+  PetscScalar                              d[RHSEACH][NDOT];
+  __shared__ PetscScalar                   shared[SPIKE_KRYLOV_THREADS / 32];
+  __shared__ typename MATRIX::SharedMemory rows;
 
   m.prepare(rows);
   SpikeAwait();
-  SpikeUnroll(k, NC) {
+  SpikeUnroll(k, RHSEACH) {
     column[k] = p.column[first + k < p.count ? first + k : first];
     on[k]     = first + k < p.count && !state.device[column[k]].s.reason;
     any       = any || on[k];
     x[k]      = p.x + column[k] * p.ld;
-    SpikeUnroll(i, ND) d[k][i] = 0.0;
+    SpikeUnroll(i, NDOT) d[k][i] = 0.0;
   }
   if (!any) return;
   m.each(rows, (PetscInt)blockIdx.y * blockDim.x + threadIdx.x, (PetscInt)gridDim.y * blockDim.x, x,
          [&](PetscInt row, PetscScalar sum[]) {
-           SpikeUnroll(k, NC) {
+           SpikeUnroll(k, RHSEACH) {
              PetscScalar e[X::nv];
 
              if (!on[k]) continue;
@@ -114,29 +114,29 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
            }
          });
   if constexpr (X::nd > 0) {
-    SpikeUnroll(k, NC) {
+    SpikeUnroll(k, RHSEACH) {
       __syncthreads();
-      if (on[k]) SpikeRhsFinish<STEP>(d[k], shared, state, column[k], blockIdx.y, gridDim.y);
+      if (on[k]) SpikeRhsFinish<STEPID>(d[k], shared, state, column[k], blockIdx.y, gridDim.y);
     }
   }
 }
 
-template <int STEP, int NC>
+template <int STEPID, int RHSEACH>
 static PetscErrorCode SpikeRhsMultLaunch(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c,
                                          const SpikeRhsProduct &p)
 {
   const SpikeRhsCUDA *d      = (const SpikeRhsCUDA *)s->data;
-  const unsigned      groups = (unsigned)((p.count + NC - 1) / NC);
+  const unsigned      groups = (unsigned)((p.count + RHSEACH - 1) / RHSEACH);
   const auto          launch = [&](const auto &rows, PetscInt threads) {
     const dim3 grid(groups, SpikeRhsBlocks(d, threads));
 
-    return SpikeLaunchBehind(SpikeRhsMultKernel<STEP, NC, std::decay_t<decltype(rows)>>, grid,
-                                      dim3(SPIKE_KRYLOV_THREADS), 0, d->h.stream, rows, p, SpikeRhsStateOf(s));
+    return SpikeLaunchEarly(SpikeRhsMultKernel<STEPID, RHSEACH, std::decay_t<decltype(rows)>>, grid,
+                                     dim3(SPIKE_KRYLOV_THREADS), 0, d->h.stream, rows, p, SpikeRhsStateOf(s));
   };
 
   PetscFunctionBegin;
-  if (c->base.form == KSP_FUSED_SPMV_SELL) PetscCallCUDA(launch(SpikeRhsSell<NC>{c->sell}, 32 * c->sell.slices));
-  else if constexpr (!SpikeRhsTiled) PetscCallCUDA(launch(SpikeRhsDia<NC>{{c->dia}}, c->dia.n));
+  if (c->base.form == KSP_FUSED_SPMV_SELL) PetscCallCUDA(launch(SpikeRhsSell<RHSEACH>{c->sell}, 32 * c->sell.slices));
+  else if constexpr (!SpikeRhsPatched) PetscCallCUDA(launch(SpikeRhsDia<RHSEACH>{{c->dia}}, c->dia.n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,17 +144,17 @@ static PetscErrorCode SpikeRhsMultLaunch(const SpikeKrylovRhs *s, const SpikeKry
   Eight columns of a product alone take 64 to 80 registers, with sums in its epilogue 128 to 184, and four columns 64 to
   102. The number of blocks, and with it the order of the sums, does not depend on that
 */
-template <int STEP>
+template <int STEPID>
 static PetscErrorCode SpikeRhsMultSelect(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c,
                                          const SpikeRhsProduct &p)
 {
-  constexpr int most = STEP == SPIKE_KRYLOV_NSTEPS ? 8 : 4;
+  constexpr int most = STEPID == SPIKE_KRYLOV_NSTEPS ? 8 : 4;
 
   PetscFunctionBegin;
-  if (p.count == 1) PetscCall((SpikeRhsMultLaunch<STEP, 1>(s, c, p)));
-  else if (p.count == 2) PetscCall((SpikeRhsMultLaunch<STEP, 2>(s, c, p)));
-  else if (p.count <= 4) PetscCall((SpikeRhsMultLaunch<STEP, 4>(s, c, p)));
-  else PetscCall((SpikeRhsMultLaunch<STEP, most>(s, c, p)));
+  if (p.count == 1) PetscCall((SpikeRhsMultLaunch<STEPID, 1>(s, c, p)));
+  else if (p.count == 2) PetscCall((SpikeRhsMultLaunch<STEPID, 2>(s, c, p)));
+  else if (p.count <= 4) PetscCall((SpikeRhsMultLaunch<STEPID, 4>(s, c, p)));
+  else PetscCall((SpikeRhsMultLaunch<STEPID, most>(s, c, p)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,7 +169,7 @@ PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *s, const void *copy, Pets
   SpikeRhsCUDA              *d     = (SpikeRhsCUDA *)s->data;
   const SpikeKrylovCopyCUDA *c     = (const SpikeKrylovCopyCUDA *)copy;
   const PetscInt             n     = c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
-  const bool                 tiled = SpikeRhsTiled && c->base.form == KSP_FUSED_SPMV_DIA;
+  const bool                 tiled = SpikeRhsPatched && c->base.form == KSP_FUSED_SPMV_DIA;
   const int                  nv    = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
   PetscInt                   done  = 0;
   SpikeRhsProduct            p;
@@ -193,7 +193,7 @@ PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *s, const void *copy, Pets
       if (!s->scalars[i].reason) p.column[p.count++] = (int)i;
     if (!p.count) break;
     done += p.count;
-    if (tiled) PetscCall(SpikeRhsTiles_CUDA(s, c, step, p));
+    if (tiled) PetscCall(SpikeRhsPatches_CUDA(s, c, step, p));
     else
       PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
         return SpikeRhsMultSelect<decltype(constant)::value>(s, c, p);

@@ -18,11 +18,11 @@ typedef struct {
 } SpikeRhsProduct;
 
 /*
-  Copies by diagonals go by tiles, values read once for up to 16 right-hand sides; complex numbers, which would take
+  Copies by diagonals go by patches, values read once for up to 16 right-hand sides; complex numbers, which would take
   twice the registers and the shared memory, go as copies in slices do
 */
-static constexpr bool SpikeRhsTiled = !PetscDefined(USE_COMPLEX);
+static constexpr bool SpikeRhsPatched = !PetscDefined(USE_COMPLEX);
 
 /* rhs_dia.cu: a copy by diagonals with the right-hand sides in the list */
-PETSC_INTERN PetscErrorCode SpikeRhsTiles_CUDA(const SpikeKrylovRhs *, const SpikeKrylovCopyCUDA *, SpikeKrylovStep,
-                                               const SpikeRhsProduct &);
+PETSC_INTERN PetscErrorCode SpikeRhsPatches_CUDA(const SpikeKrylovRhs *, const SpikeKrylovCopyCUDA *, SpikeKrylovStep,
+                                                 const SpikeRhsProduct &);

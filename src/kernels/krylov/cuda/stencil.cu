@@ -3,9 +3,9 @@
 #include "stencil.cuh"
 
 /* What a step reads of a row besides y, on its way while the row is summed */
-template <int NV>
+template <int NVEC>
 struct SpikeKrylovFetched {
-  PetscScalar e[NV], scale;
+  PetscScalar e[NVEC], scale;
 };
 
 /*
@@ -25,99 +25,99 @@ __host__ __device__ constexpr int SpikeKrylovStencilFrom(int step)
 }
 
 /* Whether rows bring vectors of the step that are neither */
-template <int STEP>
+template <int STEPID>
 constexpr bool SpikeKrylovStencilMore()
 {
-  return (SpikeKrylovTraits<STEP>::read & ~(1u << SpikeKrylovStencilOwn(STEP)) &
-          ~(SpikeKrylovStencilFrom(STEP) < 0 ? 0u : 1u << SpikeKrylovStencilFrom(STEP))) != 0;
+  return (SpikeKrylovTraits<STEPID>::read & ~(1u << SpikeKrylovStencilOwn(STEPID)) &
+          ~(SpikeKrylovStencilFrom(STEPID) < 0 ? 0u : 1u << SpikeKrylovStencilFrom(STEPID))) != 0;
 }
 
 /*
-  As SpikeKrylovMultKernel(). KNOWN, of fast stencils: scale is NULL, y and x are those vectors, and x is not fetched
-  again. Reads x, the coefficients where each point has its own, and the other vectors of the step; writes y.
+  As SpikeKrylovMultKernel(). KNOWNVECTORS, of fast stencils: scale is NULL, y and x are those vectors, and x is not
+  fetched again. Reads x, the coefficients where each point has its own, and the other vectors of the step; writes y.
   Deterministic
 */
-template <int STEP, bool KNOWN, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
-  SpikeKrylovStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ scale,
+template <int STEPID, bool KNOWNVECTORS, class MATRIX>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, MATRIX::WITHSTEP)
+  SpikeKrylovStencilKernel(const __grid_constant__ MATRIX m, const PetscScalar *__restrict__ scale,
                            const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v,
-                           int place, bool recur, unsigned front, unsigned total, SpikeKrylovDevice *device,
+                           int place, bool recur, unsigned before, unsigned total, SpikeKrylovDevice *device,
                            PetscScalar *partials, SpikeKrylovMail *mail)
 {
-  using X              = SpikeKrylovTraits<STEP>;
-  constexpr int     ND = X::nd ? X::nd : 1, FROM = KNOWN ? SpikeKrylovStencilFrom(STEP) : -1;
-  const int         own = KNOWN ? SpikeKrylovStencilOwn(STEP) : place;
-  PetscScalar       d[ND];
+  using X                = SpikeKrylovTraits<STEPID>;
+  constexpr int     NDOT = X::nd ? X::nd : 1, SOURCE = KNOWNVECTORS ? SpikeKrylovStencilFrom(STEPID) : -1;
+  const int         own = KNOWNVECTORS ? SpikeKrylovStencilOwn(STEPID) : place;
+  PetscScalar       d[NDOT];
   extern __shared__ __align__(16) unsigned char stencilplanes[];
   __shared__ PetscScalar                        shared[SPIKE_KRYLOV_THREADS / 32];
-  __shared__ typename ROWS::Shared              rows;
+  __shared__ typename MATRIX::SharedMemory      rows;
 
   m.prepare(rows);
   SpikeAwait();
   if (device->s.reason) return;
   const SpikeKrylovFactors f = device->s.f;
 
-  SpikeUnroll(k, ND) d[k] = 0.0;
+  SpikeUnroll(k, NDOT) d[k] = 0.0;
   const auto fetch = [&](PetscCount row) {
     SpikeKrylovFetched<X::nv> r;
 
-    if (!KNOWN && scale) r.scale = scale[row];
+    if (!KNOWNVECTORS && scale) r.scale = scale[row];
     SpikeUnroll(k, X::nv)
-      if (((X::read >> k) & 1) && k != own && k != FROM) r.e[k] = v.v[k][row];
+      if (((X::read >> k) & 1) && k != own && k != SOURCE) r.e[k] = v.v[k][row];
     return r;
   };
   const auto ahead = [&](PetscCount row) {
-    if (!KNOWN && scale) SpikePrefetch(scale + row);
+    if (!KNOWNVECTORS && scale) SpikePrefetch(scale + row);
     SpikeUnroll(k, X::nv)
-      if (((X::read >> k) & 1) && k != own && k != FROM) SpikePrefetch(v.v[k] + row);
+      if (((X::read >> k) & 1) && k != own && k != SOURCE) SpikePrefetch(v.v[k] + row);
   };
   m.each(rows, (PetscScalar *)stencilplanes, x, fetch, ahead,
          [&](PetscCount row, PetscScalar sum, const SpikeKrylovFetched<X::nv> &r, auto &&here) {
            PetscScalar e[X::nv];
 
-           if (!KNOWN && scale) sum = SpikeKrylovMul(r.scale, sum);
+           if (!KNOWNVECTORS && scale) sum = SpikeKrylovMul(r.scale, sum);
            y[row] = sum;
            SpikeUnroll(k, X::nv)
-             if ((X::read >> k) & 1) e[k] = k == own ? sum : (k == FROM ? here() : r.e[k]);
+             if ((X::read >> k) & 1) e[k] = k == own ? sum : (k == SOURCE ? here() : r.e[k]);
            X::row(&f, e, d);
          });
   if constexpr (X::nd > 0)
-    SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, front + blockIdx.x, total ? total : gridDim.x);
+    SpikeKrylovFinish<STEPID>(d, shared, recur, device, partials, mail, before + blockIdx.x, total ? total : gridDim.x);
 }
 
-template <int STEP, class ROWS>
-static PetscErrorCode SpikeKrylovStencilLaunch(const SpikeKrylovCUDA *h, const ROWS &rows, unsigned blocks,
+template <int STEPID, class MATRIX>
+static PetscErrorCode SpikeKrylovStencilLaunch(const SpikeKrylovCUDA *h, const MATRIX &rows, unsigned blocks,
                                                size_t planes, const SpikeKrylovMultArgs *a)
 {
-  constexpr int from   = SpikeKrylovStencilFrom(STEP);
-  const bool    known  = !a->scale && (STEP == SPIKE_KRYLOV_NSTEPS || (a->own == SpikeKrylovStencilOwn(STEP) &&
-                                                                   (from < 0 || a->v.v[PetscMax(from, 0)] == a->x)));
-  auto          kernel = SpikeKrylovStencilKernel<STEP, false, ROWS>;
+  constexpr int from   = SpikeKrylovStencilFrom(STEPID);
+  const bool    known  = !a->scale && (STEPID == SPIKE_KRYLOV_NSTEPS || (a->own == SpikeKrylovStencilOwn(STEPID) &&
+                                                                     (from < 0 || a->v.v[PetscMax(from, 0)] == a->x)));
+  auto          kernel = SpikeKrylovStencilKernel<STEPID, false, MATRIX>;
 
   PetscFunctionBegin;
-  if constexpr (ROWS::FAST) {
-    if (known) kernel = SpikeKrylovStencilKernel<STEP, true, ROWS>;
+  if constexpr (MATRIX::FAST) {
+    if (known) kernel = SpikeKrylovStencilKernel<STEPID, true, MATRIX>;
   }
-  PetscCallCUDA(SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), planes, h->stream, rows, a->scale,
-                                  a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front, (unsigned)a->total, h->device,
-                                  h->partials, h->devicemail));
+  PetscCallCUDA(SpikeLaunchEarly(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), planes, h->stream, rows, a->scale,
+                                 a->x, a->y, a->v, a->own, a->recur, (unsigned)a->before, (unsigned)a->total, h->device,
+                                 h->partials, h->devicemail));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The points of a box */
-template <int STEP>
+template <int STEPID>
 static PetscErrorCode SpikeKrylovStencilBox(const SpikeKrylovCUDA *h, const SpikeStencilPlan &p,
                                             const SpikeKrylovMultArgs *a)
 {
   PetscFunctionBegin;
   PetscCall(SpikeStencilDispatch(p, [&](const auto &rows) {
-    return SpikeKrylovStencilLaunch<STEP>(h, rows, p.blocks, p.shared, a);
+    return SpikeKrylovStencilLaunch<STEPID>(h, rows, p.blocks, p.shared, a);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The inside while points around the box come, then its ends. The last block of both makes the sums of the step */
-template <int STEP>
+template <int STEPID>
 static PetscErrorCode SpikeKrylovStencilLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                              const SpikeKrylovMultArgs *args)
 {
@@ -133,20 +133,20 @@ static PetscErrorCode SpikeKrylovStencilLoan(const SpikeKrylovCUDA *h, const Spi
   p.blocks = 0;
   if (!empty)
     PetscCall(SpikeStencilPlan_CUDA(S, S->ibegin, S->iend, S->size[0], S->size[0] * S->size[1], true,
-                                    SpikeKrylovStencilMore<STEP>() || a.scale, &p));
+                                    SpikeKrylovStencilMore<STEPID>() || a.scale, &p));
   PetscCall(SpikeStencilEndsPlan_CUDA(S, &ends, &outside));
   a.total = (PetscInt)(p.blocks + outside);
   PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ghost));
-  if (!empty) PetscCall(SpikeKrylovStencilBox<STEP>(h, p, &a));
+  if (!empty) PetscCall(SpikeKrylovStencilBox<STEPID>(h, p, &a));
   PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
-  a.front    = (PetscInt)p.blocks;
+  a.before   = (PetscInt)p.blocks;
   ends.ghost = ghost;
-  if (S->dof == 1) PetscCall(SpikeKrylovStencilLaunch<STEP>(h, SpikeStencilEnds<true>{ends}, outside, 0, &a));
-  else PetscCall(SpikeKrylovStencilLaunch<STEP>(h, SpikeStencilEnds<false>{ends}, outside, 0, &a));
+  if (S->dof == 1) PetscCall(SpikeKrylovStencilLaunch<STEPID>(h, SpikeStencilEnds<true>{ends}, outside, 0, &a));
+  else PetscCall(SpikeKrylovStencilLaunch<STEPID>(h, SpikeStencilEnds<false>{ends}, outside, 0, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int STEP>
+template <int STEPID>
 static PetscErrorCode SpikeKrylovStencilStep(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                              const SpikeKrylovMultArgs *a)
 {
@@ -155,11 +155,11 @@ static PetscErrorCode SpikeKrylovStencilStep(const SpikeKrylovCUDA *h, const Spi
   SpikeStencilPlan    p;
 
   PetscFunctionBegin;
-  if (c->loan.begin) PetscCall(SpikeKrylovStencilLoan<STEP>(h, c, a));
+  if (c->loan.begin) PetscCall(SpikeKrylovStencilLoan<STEPID>(h, c, a));
   else {
     PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true,
-                                    SpikeKrylovStencilMore<STEP>() || a->scale, &p));
-    PetscCall(SpikeKrylovStencilBox<STEP>(h, p, a));
+                                    SpikeKrylovStencilMore<STEPID>() || a->scale, &p));
+    PetscCall(SpikeKrylovStencilBox<STEPID>(h, p, a));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

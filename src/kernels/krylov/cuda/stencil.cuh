@@ -17,10 +17,10 @@ constexpr bool SpikeStencilTakes(PetscInt columns)
 }
 
 /* Loops over the rows of a stencil, beside those of a copy */
-template <class ROWS>
+template <class MATRIX>
 constexpr bool SpikeIsStencil = false;
-template <unsigned MASK>
-constexpr bool SpikeIsStencil<SpikeStencilTiles<MASK>> = true;
+template <unsigned POINTMASK>
+constexpr bool SpikeIsStencil<SpikeStencilPatches<POINTMASK>> = true;
 template <bool SINGLE>
 constexpr bool SpikeIsStencil<SpikeStencilRows<SINGLE>> = true;
 
@@ -29,7 +29,7 @@ typedef struct {
   const PetscScalar      *x;
   const SpikeKrylovBasis *b;
   SpikeBasisEnd           e;
-  PetscInt                front, total;
+  PetscInt                before, total;
 } SpikeBasisMultArgs;
 
 /* basis_mult_narrow.cu, basis_blocks.cu: with 1, 2, 4 or 8 vectors */

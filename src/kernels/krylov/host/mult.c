@@ -21,7 +21,7 @@ static SpikeKrylovCopy SpikeKrylovCopyBase(PetscInt count, PetscInt n)
 PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *s, const SpikeKrylovCSR *csr, KSPFusedSpMVType form, void **copy)
 {
   const SpikeCSR       part = {csr->ai, csr->aj, csr->aa, NULL, 0};
-  PetscInt             most = SPIKE_DIA_MOST, count = 0, offset[SPIKE_DIA_MOST];
+  PetscInt             most = SPIKE_KRYLOV_MAXDIAGONALS, count = 0, offset[SPIKE_KRYLOV_MAXDIAGONALS];
   SpikeKrylovCopyHost *c;
 
   PetscFunctionBegin;

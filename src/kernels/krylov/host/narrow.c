@@ -6,10 +6,10 @@
 #define SPIKE_NARROW_LEAST ((PetscInt64)1 << 25)
 
 /*
-  Values of rows begin to end - 1 of a block, and what rounding has taken from each row. Returns the largest magnitude,
+  Values of rows begin to end - 1 of a bundle, and what rounding has taken from each row. Returns the largest magnitude,
   PETSC_MAX_REAL where one is infinite or no number
 */
-static PetscReal SpikeKrylovNarrowBlock(const SpikeDIA *dia, PetscInt begin, PetscInt end, SpikeKrylovCopyHost *c)
+static PetscReal SpikeKrylovNarrowBundle(const SpikeDIA *dia, PetscInt begin, PetscInt end, SpikeKrylovCopyHost *c)
 {
   PetscScalar taken[SPIKE_DIA_ROWS];
   PetscReal   most = 0.0;
@@ -60,7 +60,7 @@ PetscErrorCode SpikeKrylovNarrow_Host(SpikeKrylov *s, const void *copy, PetscSpi
   c->base.precision = precision;
   c->base.bytes     = ((PetscInt64)dia->count * (PetscInt64)size + (PetscInt64)sizeof(SpikeSingle)) * dia->n;
   for (PetscInt i = 0; i < dia->n; i += SPIKE_DIA_ROWS)
-    most = PetscMax(most, SpikeKrylovNarrowBlock(dia, i, PetscMin(dia->n, i + SPIKE_DIA_ROWS), c));
+    most = PetscMax(most, SpikeKrylovNarrowBundle(dia, i, PetscMin(dia->n, i + SPIKE_DIA_ROWS), c));
   if (dia->n && !(most <= SPIKE_NARROW_LARGEST && most >= SPIKE_NARROW_SMALLEST))
     PetscCall(SpikeKrylovDestroyCopy_Host(s, narrow));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   narrow.h: products by diagonals whose values have single precision or are bf16, for one instruction set; krylov_isa.c
-  includes it once. The loops are those of dia: blocks of rows all of whose places are columns of this rank in
+  includes it once. The loops are those of dia: bundles all of whose places are columns of this rank in
   registers, others diagonal by diagonal. The correction comes last in each row.
 */
 #include "kernels/krylov/krylov.h"
@@ -41,10 +41,10 @@ SPIKE_INLINE lanes_t kn_lanes_bf16(const SpikeHalf *a)
   return __builtin_convertvector((kn_floats)bits, lanes_t);
 }
 
-  /* Whole blocks inside: y = sum_d a_d x + c x */
+  /* Whole bundles inside: y = sum_d a_d x + c x */
   #define KN_BLOCK(name, T) \
-    SPIKE_INLINE void kn_block_##name(const SpikeDIA *A, PetscInt lo, PetscInt hi, const T *val, const SpikeSingle *c, \
-                                      const PetscScalar *x, PetscScalar *y) \
+    SPIKE_INLINE void kn_bundle_##name(const SpikeDIA *A, PetscInt lo, PetscInt hi, const T *val, \
+                                       const SpikeSingle *c, const PetscScalar *x, PetscScalar *y) \
     { \
       for (PetscInt r = 0; r < SPIKE_DIA_ROWS; r += KN_REGISTERS * LANES) { \
         lanes_t v[KN_REGISTERS], *out = (lanes_t *)(y + r); \
@@ -70,7 +70,7 @@ SPIKE_INLINE lanes_t kn_lanes_bf16(const SpikeHalf *a)
   #define KN_INSIDE(name, T) \
     if (rows == SPIKE_DIA_ROWS && lo < hi && i + A->offset[lo] >= 0 && \
         A->m - SPIKE_DIA_ROWS - i >= A->offset[hi - 1] && A->m - SPIKE_DIA_ROWS >= i) { \
-      kn_block_##name(A, lo, hi, val, c + i, x + i, y + i); \
+      kn_bundle_##name(A, lo, hi, val, c + i, x + i, y + i); \
       continue; \
     }
 #endif

@@ -23,50 +23,50 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
 #define MUL(a, b) LANES_MUL(a, b)
 #define DOT(a, b) LANES_DOT(a, b)
 
-#define STEP(name) SPIKE_INLINE void krv_##name(const SpikeKrylovFactors *f, lanes_t e[], lanes_t d[])
+#define STEPHEAD(name) SPIKE_INLINE void krv_##name(const SpikeKrylovFactors *f, lanes_t e[], lanes_t d[])
 #include "kernels/krylov/steps.h"
-#undef STEP
-#define STEP(name) SPIKE_INLINE void kr1_##name(const SpikeKrylovFactors *f, PetscScalar e[], PetscScalar d[])
+#undef STEPHEAD
+#define STEPHEAD(name) SPIKE_INLINE void kr1_##name(const SpikeKrylovFactors *f, PetscScalar e[], PetscScalar d[])
 #include "kernels/krylov/steps.h"
-#undef STEP
+#undef STEPHEAD
 #undef MUL
 #undef DOT
 #undef XDOT
 
-#define KR_LOOP(NAME, name, NV, READ, WRITTEN, ND, FLOPS) \
+#define KR_LOOP(ID, name, NVEC, READS, WRITES, NDOT, FLOPS) \
   static void SPIKE_PASTE3(kr_##name, loop, SPIKE_ISA)(PetscInt n, const SpikeKrylovFactors *factors, \
                                                        PetscScalar *const v[], PetscScalar sums[]) \
   { \
     const SpikeKrylovFactors fv = *factors, *const f = &fv; \
-    lanes_t      e[NV], g[NV], d[ND + 1], h[ND + 1]; \
-    PetscScalar  e1[NV], d1[ND + 1]; \
-    PetscScalar *a[NV]; \
+    lanes_t      e[NVEC], g[NVEC], d[NDOT + 1], h[NDOT + 1]; \
+    PetscScalar  e1[NVEC], d1[NDOT + 1]; \
+    PetscScalar *a[NVEC]; \
     PetscInt     i; \
 \
     memset(d, 0, sizeof(d)); \
     memset(h, 0, sizeof(h)); \
-    for (int k = 0; k < ND + 1; k++) d1[k] = 0.0; \
-    for (int k = 0; k < NV; k++) a[k] = v[k]; \
+    for (int k = 0; k < NDOT + 1; k++) d1[k] = 0.0; \
+    for (int k = 0; k < NVEC; k++) a[k] = v[k]; \
     for (i = 0; i + 2 * LANES <= n; i += 2 * LANES) { \
-      SPIKE_UNROLL for (int k = 0; k < NV; k++) if ((READ >> k) & 1) \
+      SPIKE_UNROLL for (int k = 0; k < NVEC; k++) if ((READS >> k) & 1) \
       { \
         e[k] = *(const lanes_t *)(a[k] + i); \
         g[k] = *(const lanes_t *)(a[k] + i + LANES); \
       } \
       krv_##name(f, e, d); \
       krv_##name(f, g, h); \
-      SPIKE_UNROLL for (int k = 0; k < NV; k++) if ((WRITTEN >> k) & 1) \
+      SPIKE_UNROLL for (int k = 0; k < NVEC; k++) if ((WRITES >> k) & 1) \
       { \
         *(lanes_t *)(a[k] + i)         = e[k]; \
         *(lanes_t *)(a[k] + i + LANES) = g[k]; \
       } \
     } \
     for (; i < n; i++) { \
-      SPIKE_UNROLL for (int k = 0; k < NV; k++) if ((READ >> k) & 1) e1[k] = a[k][i]; \
+      SPIKE_UNROLL for (int k = 0; k < NVEC; k++) if ((READS >> k) & 1) e1[k] = a[k][i]; \
       kr1_##name(f, e1, d1); \
-      SPIKE_UNROLL for (int k = 0; k < NV; k++) if ((WRITTEN >> k) & 1) a[k][i] = e1[k]; \
+      SPIKE_UNROLL for (int k = 0; k < NVEC; k++) if ((WRITES >> k) & 1) a[k][i] = e1[k]; \
     } \
-    for (int k = 0; k < ND; k++) { \
+    for (int k = 0; k < NDOT; k++) { \
       const lanes_t      both = d[k] + h[k]; \
       const PetscScalar *lane = (const PetscScalar *)&both; \
 \
@@ -77,6 +77,6 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
 SPIKE_KRYLOV_STEPS(KR_LOOP)
 #undef KR_LOOP
 
-#define KR_ENTRY(NAME, name, ...) SPIKE_PASTE3(kr_##name, loop, SPIKE_ISA),
+#define KR_ENTRY(ID, name, ...) SPIKE_PASTE3(kr_##name, loop, SPIKE_ISA),
 const SpikeKrylovLoop SPIKE_PASTE2(SpikeKrylovLoops_, SPIKE_ISA)[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_STEPS(KR_ENTRY)};
 #undef KR_ENTRY

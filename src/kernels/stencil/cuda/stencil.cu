@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* stencil.cu: the CUDA backend of stencil.h */
 #include "stencil.cuh"
-#include "kernels/common/cuda/fit.cuh"
+#include "kernels/common/cuda/device.cuh"
 
 #include <algorithm>
 
-#define SPIKE_STENCIL_LEAST  16 /* points of a box in i, and planes along k, from which tiles are taken */
-#define SPIKE_STENCIL_WIDTHS 8  /* of tiles, that are tried */
+#define SPIKE_STENCIL_LEAST  16 /* points of a box in i, and planes along k, from which patches are taken */
+#define SPIKE_STENCIL_WIDTHS 8  /* of patches, that are tried */
 #define SPIKE_STENCIL_SECTOR ((int)(32 / sizeof(PetscScalar)))
 
-/* What the device keeps of the points and coefficients; the constant ones are arguments of launches with tiles */
+/* What the device keeps of the points and coefficients; the constant ones are arguments of launches with patches */
 typedef struct {
   SpikeStencilPoint *point;
   PetscScalar       *coef;
@@ -38,7 +38,7 @@ static PetscErrorCode SpikeStencilReset_CUDA(SpikeStencil *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bits of a stencil in the order that tiles want, if it is a fast one */
+/* The bits of a stencil in the order that patches want, if it is a fast one */
 static void SpikeStencilKnow(const SpikeStencil *S, SpikeStencilCUDA *h)
 {
   const unsigned fast[] = {SPIKE_STENCIL_STAR5, SPIKE_STENCIL_BOX9, SPIKE_STENCIL_STAR7, SPIKE_STENCIL_BOX27};
@@ -121,9 +121,9 @@ static PetscErrorCode SpikeStencilEnd_CUDA(SpikeStencil *S)
 }
 
 /*
-  The cost of a product in `chunks` pieces of `length` planes, with tiles of width points in `lines` lines, as values
-  moved. A plane costs its lines with their ends; more where they share sectors with other tiles; more for each piece
-  read beside the others, up to four; and `work` for any tile where threads have much to do. A further round of thread
+  The cost of a product in `chunks` pieces of `length` planes, with patches of width points in `lines` lines, as values
+  moved. A plane costs its lines with their ends; more where they share sectors with other patches; more for each piece
+  read beside the others, up to four; and `work` for any patch where threads have much to do. A further round of thread
   blocks costs its beginning. Fitted to 17 boxes of 64^3 to 512^3 points on an H200, some hundred shapes each, with 7
   and 27 points, alone and with a step.
 */
@@ -137,8 +137,8 @@ static double SpikeStencilCost(int width, int lines, PetscInt chunks, PetscInt l
 }
 
 /*
-  Tiles of width points in i and height JB in j, and pieces along k, chosen together so that there are as many thread
-  blocks as there is room for, or twice or three times as many: less than 200 shapes. In two dimensions tiles are as
+  Patches of width points in i and height JB in j, and pieces along k, chosen together so that there are as many thread
+  blocks as there is room for, or twice or three times as many: less than 200 shapes. In two dimensions patches are as
   wide as can be
 */
 static void SpikeStencilCut(const PetscInt n[3], int jb, int halo, PetscInt resident, double work, SpikeStencilBox *b)
@@ -159,24 +159,24 @@ static void SpikeStencilCut(const PetscInt n[3], int jb, int halo, PetscInt resi
 
     if ((t > 1 && width < 2 * SPIKE_STENCIL_LEAST) || (t % 2 && width == part)) continue;
     for (int height = top; height >= PetscMax(1, (top + 1) / 2); height--) {
-      const PetscInt along = (n[1] + height * jb - 1) / (height * jb), tiles = across * along,
-                     full = (tiles + resident - 1) / resident;
+      const PetscInt along = (n[1] + height * jb - 1) / (height * jb), patches = across * along,
+                     full = (patches + resident - 1) / resident;
 
       for (PetscInt rounds = full; rounds < full + 3; rounds++) {
-        const PetscInt length = (n[2] + PetscMin(rounds * resident / tiles, most) - 1) /
-                                PetscMin(rounds * resident / tiles, most),
+        const PetscInt length = (n[2] + PetscMin(rounds * resident / patches, most) - 1) /
+                                PetscMin(rounds * resident / patches, most),
                        chunks = (n[2] + length - 1) / length;
         const double cost     = SpikeStencilCost(width, height * jb + 2 * halo, chunks, length,
-                                                 (tiles * chunks + resident - 1) / resident, work);
+                                                 (patches * chunks + resident - 1) / resident, work);
 
         if (cost >= least) continue;
-        least       = cost;
-        b->width    = width;
-        b->height   = height;
-        b->tiles[0] = across;
-        b->tiles[1] = (int)along;
-        b->chunks   = (int)chunks;
-        b->length   = (int)length;
+        least         = cost;
+        b->width      = width;
+        b->height     = height;
+        b->patches[0] = across;
+        b->patches[1] = (int)along;
+        b->chunks     = (int)chunks;
+        b->length     = (int)length;
       }
     }
   }
@@ -210,7 +210,7 @@ static void SpikeStencilTakeTable(const SpikeStencil *S, const PetscInt begin[3]
 }
 
 PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *S, const PetscInt begin[3], const PetscInt end[3], PetscInt sj,
-                                     PetscInt sk, bool step, bool more, SpikeStencilPlan *p)
+                                     PetscInt sk, bool stride, bool more, SpikeStencilPlan *p)
 {
   const SpikeStencilCUDA *h     = (const SpikeStencilCUDA *)S->data;
   const int               dim[] = {0, h->flat ? 2 : 1, h->flat ? 1 : 2};
@@ -236,11 +236,11 @@ PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *S, const PetscInt begin
     b->lo[d]    = (int)PetscMax(S->lo[dim[d]], -1);
     b->hi[d]    = (int)PetscMin(S->hi[dim[d]], S->size[dim[d]] + 1);
   }
-  SpikeStencilCut(n, jb, halo, (PetscInt)SpikeStencilResident(h->mask, step) * h->gpu->multiprocessors,
+  SpikeStencilCut(n, jb, halo, (PetscInt)SpikeStencilResident(h->mask, stride) * h->gpu->multiprocessors,
                   more || h->mask == SPIKE_STENCIL_BOX27 ? 4000.0 : 0.0, b);
   p->mask   = h->mask;
-  p->blocks = (unsigned)PetscMin((PetscInt64)SpikeStencilResident(h->mask, step) * h->gpu->multiprocessors,
-                                 (PetscInt64)b->tiles[0] * b->tiles[1] * b->chunks);
+  p->blocks = (unsigned)PetscMin((PetscInt64)SpikeStencilResident(h->mask, stride) * h->gpu->multiprocessors,
+                                 (PetscInt64)b->patches[0] * b->patches[1] * b->chunks);
   p->shared = sizeof(PetscScalar) * SPIKE_STENCIL_PLANES * (size_t)((b->width + 2) * (b->height * jb + 2 * halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -275,26 +275,26 @@ PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *S, SpikeStencilEnds
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = A x + z with ADD, else A x; z may be y */
-template <bool ADD, class ROWS>
-__global__ void __launch_bounds__(SPIKE_STENCIL_THREADS, ROWS::RESIDENT)
-  SpikeStencilMultKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ x, const PetscScalar *z,
+/* y = A x + z with ADDTO, else A x; z may be y */
+template <bool ADDTO, class MATRIX>
+__global__ void __launch_bounds__(SPIKE_STENCIL_THREADS, MATRIX::ATONCE)
+  SpikeStencilMultKernel(const __grid_constant__ MATRIX m, const PetscScalar *__restrict__ x, const PetscScalar *z,
                          PetscScalar *y)
 {
   extern __shared__ __align__(16) unsigned char stencilplanes[];
-  __shared__ typename ROWS::Shared              rows;
+  __shared__ typename MATRIX::SharedMemory      rows;
 
   m.prepare(rows);
   m.each(
-    rows, (PetscScalar *)stencilplanes, x, [&](PetscCount row) { return ADD ? z[row] : PetscScalar(0.0); },
+    rows, (PetscScalar *)stencilplanes, x, [&](PetscCount row) { return ADDTO ? z[row] : PetscScalar(0.0); },
     [&](PetscCount row) {
-      if (ADD) SpikePrefetch(z + row);
+      if (ADDTO) SpikePrefetch(z + row);
     },
-    [&](PetscCount row, PetscScalar sum, PetscScalar before, auto &&) { y[row] = ADD ? before + sum : sum; });
+    [&](PetscCount row, PetscScalar sum, PetscScalar before, auto &&) { y[row] = ADDTO ? before + sum : sum; });
 }
 
-template <class ROWS>
-static PetscErrorCode SpikeStencilMultLaunch(const ROWS &rows, unsigned blocks, size_t shared, cudaStream_t stream,
+template <class MATRIX>
+static PetscErrorCode SpikeStencilMultLaunch(const MATRIX &rows, unsigned blocks, size_t shared, cudaStream_t stream,
                                              const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   PetscFunctionBegin;
@@ -325,7 +325,7 @@ static PetscErrorCode SpikeStencilMult_CUDA(const SpikeStencil *S, const PetscIn
   and adds x at the points whose stencils reach it, in their order: the table backwards. Reads x as often as the caches
   lose it
 */
-template <bool CONJUGATE>
+template <bool WITHCONJ>
 __global__ void __launch_bounds__(SPIKE_STENCIL_THREADS)
   SpikeStencilTransposeKernel(const __grid_constant__ SpikeStencilTable m, const PetscScalar *__restrict__ x,
                               PetscScalar *__restrict__ y)
@@ -343,15 +343,15 @@ __global__ void __launch_bounds__(SPIKE_STENCIL_THREADS)
       const PetscInt          qi = i - o.i, qj = j - o.j, qk = k - o.k, line = qk * m.size[1] + qj;
 
       if (qi < 0 || qi >= m.size[0] || qj < 0 || qj >= m.size[1] || qk < 0 || qk >= m.size[2]) continue;
-      const PetscScalar *from = x + ((PetscCount)line * m.size[0] + qi) * m.dof;
-      const PetscScalar *coef = m.coef + (m.constant
-                                            ? (PetscCount)o.s * m.dof * m.dof + e
-                                            : (((PetscCount)line * m.count + o.s) * m.dof + e) * m.size[0] * m.dof +
+      const PetscScalar *from   = x + ((PetscCount)line * m.size[0] + qi) * m.dof;
+      const PetscScalar *coef   = m.coef + (m.constant
+                                              ? (PetscCount)o.s * m.dof * m.dof + e
+                                              : (((PetscCount)line * m.count + o.s) * m.dof + e) * m.size[0] * m.dof +
                                                 (PetscCount)qi * m.dof);
-      const int          step = m.constant ? m.dof : 1;
+      const int          stride = m.constant ? m.dof : 1;
 
       for (int c = 0; c < m.dof; c++)
-        sum = SpikeStencilFma(CONJUGATE ? PetscConj(coef[c * step]) : coef[c * step], from[c], sum);
+        sum = SpikeStencilFma(WITHCONJ ? PetscConj(coef[c * stride]) : coef[c * stride], from[c], sum);
     }
     y[to] = sum;
   }

@@ -46,7 +46,7 @@ typedef struct {
 } SpikeStencilPoint;
 
 /*
-  Tiles of width x (JB height) points in i and j, and `chunks` pieces of each along k. c[] is in the order of the
+  Patches of width x (JB height) points in i and j, and `chunks` pieces of each along k. c[] is in the order of the
   stencil's bits. x and y begin with the first point of the box. A flat box (two dimensions) has its second dimension as
   k.
 */
@@ -54,7 +54,7 @@ typedef struct {
   PetscScalar c[27];
   PetscCount  sj, sk, yj, yk;
   int         begin[3], end[3], lo[3], hi[3];
-  int         width, height, tiles[2], chunks, length;
+  int         width, height, patches[2], chunks, length;
 } SpikeStencilBox;
 
 /* Any stencil: rows of a box, number ((k n[1] + j) n[0] + i) dof + c */
@@ -78,10 +78,10 @@ __device__ static __forceinline__ void SpikeStencilCopy(PetscScalar *to, const P
   Thread blocks of a multiprocessor, of a product alone or with a step. In three dimensions two that march through many
   planes are faster than three with fewer
 */
-__host__ __device__ constexpr int SpikeStencilResident(unsigned mask, bool step)
+__host__ __device__ constexpr int SpikeStencilResident(unsigned mask, bool stride)
 {
   if (mask == SPIKE_STENCIL_STAR7 || mask == SPIKE_STENCIL_BOX27) return 2;
-  return step ? 4 : 6;
+  return stride ? 4 : 6;
 }
 
 /*
@@ -89,40 +89,42 @@ __host__ __device__ constexpr int SpikeStencilResident(unsigned mask, bool step)
   threads. Loads of fetch() are on their way while the plane is summed; ahead(row) is called two planes before. here()
   is x in that row, from shared memory.
 
-  A thread block has a tile and marches along k. It reads plane p of x, with a point around the tile, once from shared
+  A thread block has a patch and marches along k. It reads plane p of x, with a point around the patch, once from shared
   memory, and adds it to the sums of planes p - 1, p and p + 1, three registers for each of the JB points of a thread,
   while later planes are on their way. The order of a sum is k, j, i.
 
   Reads x (1 + 2 / width) (1 + 2 / (JB height)) (1 + 2 / length) times; from memory as often as the L2 cache loses what
-  neighbouring tiles share.
+  neighbouring patches share.
 */
-template <unsigned MASK>
-struct SpikeStencilTiles {
-  static constexpr bool FAST     = true;
-  static constexpr bool FLAT     = !(MASK & (0x1c7u | 0x1c7u << 9 | 0x1c7u << 18)); /* no point has a j */
-  static constexpr int  JB       = FLAT ? 1 : 4;
-  static constexpr int  HALO     = FLAT ? 0 : 1;
-  static constexpr int  RESIDENT = SpikeStencilResident(MASK, false), WITHSTEP = SpikeStencilResident(MASK, true);
-  static constexpr int  LOADS = FLAT ? 2 : (SPIKE_STENCIL_SLOT + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS;
+template <unsigned POINTMASK>
+struct SpikeStencilPatches {
+  static constexpr bool FAST    = true;
+  static constexpr bool FLAT    = !(POINTMASK & (0x1c7u | 0x1c7u << 9 | 0x1c7u << 18)); /* no point has a j */
+  static constexpr int  JB      = FLAT ? 1 : 4;
+  static constexpr int  HALO    = FLAT ? 0 : 1;
+  static constexpr int  ATONCE  = SpikeStencilResident(POINTMASK, false),
+                       WITHSTEP = SpikeStencilResident(POINTMASK, true);
+  static constexpr int LOADS    = FLAT ? 2 : (SPIKE_STENCIL_SLOT + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS;
 
   SpikeStencilBox m;
 
-  struct Shared { };
+  struct SharedMemory { };
 
-  __device__ __forceinline__ void prepare(Shared &) const { }
+  __device__ __forceinline__ void prepare(SharedMemory &) const { }
 
   template <typename G, typename A, typename F>
-  __device__ __forceinline__ void each(const Shared &, PetscScalar *planes, const PetscScalar *__restrict__ x,
+  __device__ __forceinline__ void each(const SharedMemory &, PetscScalar *planes, const PetscScalar *__restrict__ x,
                                        G &&fetch, A &&ahead, F &&f) const
   {
     constexpr int NONE  = INT_MIN;
     const int     pitch = m.width + 2, slot = pitch * (m.height * JB + 2 * HALO),
-              tasks = m.tiles[0] * m.tiles[1] * m.chunks;
+              tasks = m.patches[0] * m.patches[1] * m.chunks;
     const int ti = (int)threadIdx.x % m.width, tj = (int)threadIdx.x / m.width;
 
     for (int task = (int)blockIdx.x; task < tasks; task += (int)gridDim.x) {
-      const int   chunk = task / (m.tiles[0] * m.tiles[1]), tile = task % (m.tiles[0] * m.tiles[1]);
-      const int   i0 = m.begin[0] + tile % m.tiles[0] * m.width, j0 = m.begin[1] + tile / m.tiles[0] * m.height * JB;
+      const int chunk = task / (m.patches[0] * m.patches[1]), patch = task % (m.patches[0] * m.patches[1]);
+      const int i0   = m.begin[0] + patch % m.patches[0] * m.width,
+                j0   = m.begin[1] + patch / m.patches[0] * m.height * JB;
       const int   kb = m.begin[2] + chunk * m.length, ke = min(kb + m.length, m.end[2]);
       const int   i = i0 + ti, j = j0 + tj * JB;
       const bool  active = tj < m.height && i < m.end[0];
@@ -178,7 +180,7 @@ struct SpikeStencilTiles {
           SpikeUnroll2(dk, 3, dj, 3) {
             const int b = r - HALO - (dj - 1);
 
-            if (((MASK >> (9 * dk + 3 * dj + di)) & 1) && b >= 0 && b < JB)
+            if (((POINTMASK >> (9 * dk + 3 * dj + di)) & 1) && b >= 0 && b < JB)
               sum[2 - dk][b < 0 || b >= JB ? 0 : b] = SpikeStencilFma(m.c[9 * dk + 3 * dj + di], w,
                                                                       sum[2 - dk][b < 0 || b >= JB ? 0 : b]);
           }
@@ -200,10 +202,10 @@ struct SpikeStencilTiles {
   Row c of point (i, j, k) by any stencil. at(o) points to the unknowns of the point at offset o, and is called where it
   exists. SINGLE: one unknown
 */
-template <bool SINGLE, typename AT>
+template <bool SINGLE, typename LOCATE>
 __device__ static __forceinline__ PetscScalar SpikeStencilSum(const SpikeStencilTable &m,
                                                               const SpikeStencilPoint point[], PetscInt c, PetscInt i,
-                                                              PetscInt j, PetscInt k, AT &&at)
+                                                              PetscInt j, PetscInt k, LOCATE &&at)
 {
   const PetscInt line   = k * m.size[1] + j;
   PetscScalar    sum    = 0.0;
@@ -213,8 +215,8 @@ __device__ static __forceinline__ PetscScalar SpikeStencilSum(const SpikeStencil
   };
 
   if (SINGLE) {
-    const PetscScalar *coef = m.constant ? m.coef : m.coef + (PetscCount)line * m.count * m.size[0] + i;
-    const PetscCount   step = m.constant ? 1 : m.size[0];
+    const PetscScalar *coef   = m.constant ? m.coef : m.coef + (PetscCount)line * m.count * m.size[0] + i;
+    const PetscCount   stride = m.constant ? 1 : m.size[0];
 
     for (int s = 0; s < m.count; s += SPIKE_STENCIL_BATCH) {
       PetscScalar a[SPIKE_STENCIL_BATCH], b[SPIKE_STENCIL_BATCH];
@@ -223,7 +225,7 @@ __device__ static __forceinline__ PetscScalar SpikeStencilSum(const SpikeStencil
         const SpikeStencilPoint o     = point[s + u < m.count ? s + u : 0];
         const bool              there = s + u < m.count, inside = there && exists(o);
 
-        a[u] = there && (inside || m.constant) ? coef[o.s * step] : PetscScalar(0.0);
+        a[u] = there && (inside || m.constant) ? coef[o.s * stride] : PetscScalar(0.0);
         b[u] = inside ? *at(o) : PetscScalar(0.0);
       }
       SpikeUnroll(u, SPIKE_STENCIL_BATCH) sum = SpikeStencilFma(a[u], b[u], sum);
@@ -234,12 +236,12 @@ __device__ static __forceinline__ PetscScalar SpikeStencilSum(const SpikeStencil
       const PetscCount        own  = ((PetscCount)line * m.count + o.s) * m.dof * m.size[0] * m.dof;
       const PetscScalar      *coef = m.coef +
                                 (m.constant ? ((PetscCount)o.s * m.dof + c) * m.dof : own + (PetscCount)i * m.dof + c);
-      const PetscCount step = m.constant ? 1 : (PetscCount)m.size[0] * m.dof;
+      const PetscCount stride = m.constant ? 1 : (PetscCount)m.size[0] * m.dof;
 
       if (!exists(o)) continue;
       const PetscScalar *from = at(o);
 
-      for (int e = 0; e < m.dof; e++) sum = SpikeStencilFma(coef[e * step], from[e], sum);
+      for (int e = 0; e < m.dof; e++) sum = SpikeStencilFma(coef[e * stride], from[e], sum);
     }
   }
   return sum;
@@ -248,23 +250,23 @@ __device__ static __forceinline__ PetscScalar SpikeStencilSum(const SpikeStencil
 /* each() for any stencil: a thread a row. Reads coefficients of points as streams, x as often as the caches lose it. */
 template <bool SINGLE>
 struct SpikeStencilRows {
-  static constexpr bool FAST     = false;
-  static constexpr int  RESIDENT = 4, WITHSTEP = 3;
+  static constexpr bool FAST   = false;
+  static constexpr int  ATONCE = 4, WITHSTEP = 3;
 
   SpikeStencilTable m;
 
-  struct Shared {
+  struct SharedMemory {
     SpikeStencilPoint point[SPIKE_STENCIL_MOST];
   };
 
-  __device__ __forceinline__ void prepare(Shared &shared) const
+  __device__ __forceinline__ void prepare(SharedMemory &shared) const
   {
     for (int s = threadIdx.x; s < m.count; s += blockDim.x) shared.point[s] = m.point[s];
     __syncthreads();
   }
 
   template <typename G, typename A, typename F>
-  __device__ __forceinline__ void each(const Shared &shared, PetscScalar *, const PetscScalar *__restrict__ x,
+  __device__ __forceinline__ void each(const SharedMemory &shared, PetscScalar *, const PetscScalar *__restrict__ x,
                                        G &&fetch, A &&, F &&f) const
   {
     const PetscInt threads = (PetscInt)gridDim.x * blockDim.x;
@@ -299,17 +301,20 @@ typedef struct {
 /* As SpikeStencilRows, with a slab found for each point: surfaces are small beside what they surround */
 template <bool SINGLE>
 struct SpikeStencilEnds {
-  static constexpr bool FAST     = false;
-  static constexpr int  RESIDENT = 4, WITHSTEP = 3;
+  static constexpr bool FAST   = false;
+  static constexpr int  ATONCE = 4, WITHSTEP = 3;
 
   SpikeStencilEndsTable m;
 
-  using Shared = typename SpikeStencilRows<SINGLE>::Shared;
+  using SharedMemory = typename SpikeStencilRows<SINGLE>::SharedMemory;
 
-  __device__ __forceinline__ void prepare(Shared &shared) const { SpikeStencilRows<SINGLE>{m.table}.prepare(shared); }
+  __device__ __forceinline__ void prepare(SharedMemory &shared) const
+  {
+    SpikeStencilRows<SINGLE>{m.table}.prepare(shared);
+  }
 
   template <typename G, typename A, typename F>
-  __device__ __forceinline__ void each(const Shared &shared, PetscScalar *, const PetscScalar *__restrict__ x,
+  __device__ __forceinline__ void each(const SharedMemory &shared, PetscScalar *, const PetscScalar *__restrict__ x,
                                        G &&fetch, A &&, F &&f) const
   {
     const PetscInt  threads = (PetscInt)gridDim.x * blockDim.x;
@@ -361,16 +366,16 @@ static PetscErrorCode SpikeStencilDispatch(const SpikeStencilPlan &p, L &&launch
   PetscFunctionBegin;
   switch (p.mask) {
   case SPIKE_STENCIL_STAR5:
-    PetscCall(launch(SpikeStencilTiles<SPIKE_STENCIL_STAR5>{p.box}));
+    PetscCall(launch(SpikeStencilPatches<SPIKE_STENCIL_STAR5>{p.box}));
     break;
   case SPIKE_STENCIL_BOX9:
-    PetscCall(launch(SpikeStencilTiles<SPIKE_STENCIL_BOX9>{p.box}));
+    PetscCall(launch(SpikeStencilPatches<SPIKE_STENCIL_BOX9>{p.box}));
     break;
   case SPIKE_STENCIL_STAR7:
-    PetscCall(launch(SpikeStencilTiles<SPIKE_STENCIL_STAR7>{p.box}));
+    PetscCall(launch(SpikeStencilPatches<SPIKE_STENCIL_STAR7>{p.box}));
     break;
   case SPIKE_STENCIL_BOX27:
-    PetscCall(launch(SpikeStencilTiles<SPIKE_STENCIL_BOX27>{p.box}));
+    PetscCall(launch(SpikeStencilPatches<SPIKE_STENCIL_BOX27>{p.box}));
     break;
   default:
     if (p.table.dof == 1) PetscCall(launch(SpikeStencilRows<true>{p.table}));
@@ -381,7 +386,7 @@ static PetscErrorCode SpikeStencilDispatch(const SpikeStencilPlan &p, L &&launch
 
 /* stencil.cu: points begin <= p < end, at least one. step: a step follows; more: rows read more than x */
 PETSC_INTERN PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3],
-                                                  PetscInt sj, PetscInt sk, bool step, bool more, SpikeStencilPlan *);
+                                                  PetscInt sj, PetscInt sk, bool stride, bool more, SpikeStencilPlan *);
 
 /* The ends of the rank's box by `blocks` blocks, at least one; there may be no row */
 PETSC_INTERN PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *, SpikeStencilEndsTable *, unsigned *blocks);

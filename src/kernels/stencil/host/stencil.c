@@ -76,7 +76,7 @@ static void SpikeStencilBlockLine(const SpikeStencil *S, PetscInt j, PetscInt k,
                                   const PetscScalar *x, PetscInt sj, PetscInt sk, const PetscScalar *ghost,
                                   const PetscScalar *z, PetscScalar *y)
 {
-  const PetscInt dof = S->dof, l = k * S->size[1] + j, row = l * S->size[0], step = SpikeStencilStep(S);
+  const PetscInt dof = S->dof, l = k * S->size[1] + j, row = l * S->size[0], stride = SpikeStencilStride(S);
 
   for (PetscInt i = begin; i < end; i++)
     for (PetscInt c = 0; c < dof; c++)
@@ -93,7 +93,7 @@ static void SpikeStencilBlockLine(const SpikeStencil *S, PetscInt j, PetscInt k,
 
       for (PetscInt c = 0; c < dof; c++)
         for (PetscInt e = 0; e < dof; e++)
-          to[c] += S->coef[SpikeStencilCoef(S, s, c, e, l) + (PetscCount)i * step] * from[e];
+          to[c] += S->coef[SpikeStencilCoef(S, s, c, e, l) + (PetscCount)i * stride] * from[e];
     }
   }
 }
@@ -160,7 +160,7 @@ static PetscErrorCode SpikeStencilUnpack_Host(const SpikeStencil *S, PetscInt n,
 static PetscErrorCode SpikeStencilMultTranspose_Host(const SpikeStencil *S, PetscBool conjugate, const PetscScalar *x,
                                                      PetscScalar *y, PetscInt sj, PetscInt sk)
 {
-  const PetscInt dof = S->dof, step = SpikeStencilStep(S);
+  const PetscInt dof = S->dof, stride = SpikeStencilStride(S);
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < S->size[2]; k++)
@@ -178,7 +178,7 @@ static PetscErrorCode SpikeStencilMultTranspose_Host(const SpikeStencil *S, Pets
 
           for (PetscInt e = 0; e < dof; e++)
             for (PetscInt c = 0; c < dof; c++) {
-              const PetscScalar a = S->coef[SpikeStencilCoef(S, s, c, e, l) + (PetscCount)i * step];
+              const PetscScalar a = S->coef[SpikeStencilCoef(S, s, c, e, l) + (PetscCount)i * stride];
 
               to[e] += (conjugate ? PetscConj(a) : a) * from[c];
             }
@@ -195,7 +195,7 @@ static PetscErrorCode SpikeStencilDiagonal_Host(const SpikeStencil *S, PetscInt 
   for (PetscInt l = 0; l < lines; l++)
     for (PetscInt i = 0; i < S->size[0]; i++)
       for (PetscInt c = 0; c < S->dof; c++)
-        *d++ = S->coef[SpikeStencilCoef(S, s, c, c, l) + (PetscCount)i * SpikeStencilStep(S)];
+        *d++ = S->coef[SpikeStencilCoef(S, s, c, c, l) + (PetscCount)i * SpikeStencilStride(S)];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

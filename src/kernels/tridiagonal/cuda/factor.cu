@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* factor.cu: setup of the CUDA backend of tridiagonal.h: factors of the tiles, the system of the separators, reports */
+/*
+  factor.cu: setup of the CUDA backend of tridiagonal.h: factors of the patches, the system of the separators, reports
+*/
 #include "tridiagonal.cuh"
 
 /*
-  l, r, v of a tile. Where a pivot is bad, one thread does the tile again, row by row, for a boosted or replaced pivot
+  l, r, v of a patch. Where a pivot is bad, one thread does the patch again, row by row, for a boosted or replaced pivot
   changes the rows after it. Reads 3 words and a byte a row, writes 3.
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriFactor_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
+  SpikeTriFactor_Kernel(const __grid_constant__ SpikeTriPatches tri, const PetscScalar *dl, const PetscScalar *d,
                         const PetscScalar *du, bool wide)
 {
   const PetscInt lo = tri.first[blockIdx.x], hi = tri.first[blockIdx.x + 1],
@@ -54,10 +56,10 @@ __device__ static __forceinline__ PetscInt SpikeTriReach(const PetscReal size[],
 
 /*
   za = du_s A_I^-T e_first, s above the interior, and zb = dl_s A_I^-T e_last, s below it, with their windows. A thread
-  block a tile; nothing without separators. Reads 6 words a row, writes 2
+  block a patch; nothing without separators. Reads 6 words a row, writes 2
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriReachers_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
+  SpikeTriReachers_Kernel(const __grid_constant__ SpikeTriPatches tri, const PetscScalar *dl, const PetscScalar *d,
                           const PetscScalar *du)
 {
   const PetscInt k = (PetscInt)blockIdx.x, lo = tri.first[k], above = k ? tri.sep[k - 1] : -1, below = tri.sep[k],
@@ -100,13 +102,13 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
 
 /* The separators' system, and the couplings of the rows next to them */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriSchur_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
+  SpikeTriSchur_Kernel(const __grid_constant__ SpikeTriPatches tri, const PetscScalar *dl, const PetscScalar *d,
                        const PetscScalar *du, PetscScalar *sl, PetscScalar *sd, PetscScalar *su, PetscScalar *edge)
 {
   const PetscInt s = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
 
   if (s >= tri.nsep) return;
-  const PetscInt k = tri.septile[s], lo = tri.first[k], row = tri.first[k + 1] - 1,
+  const PetscInt k = tri.seppatch[s], lo = tri.first[k], row = tri.first[k + 1] - 1,
                  end = tri.first[k + 2] - (tri.sep[k + 1] >= 0 ? 2 : 1);
 
   edge[2 * s]     = du[row - 1];
@@ -128,16 +130,16 @@ PetscErrorCode SpikeTriReport_CUDA(SpikeTridiagonal *t, SpikePivot *pivot)
   PetscFunctionBegin;
   pivot->nboost = 0;
   pivot->badrow = -1;
-  if (!h->ntiles) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!h->npatches) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeTriStream_CUDA(t, &stream));
   PetscCallCUDA(cudaMemcpyAsync(h->hostreport, h->report, sizeof(r), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   r             = *h->hostreport;
   pivot->nboost = (PetscInt)r.nboost;
   if (r.badrow != nil.badrow) {
-    PetscInt k = 0, end = h->ntiles;
+    PetscInt k = 0, end = h->npatches;
 
-    while (end - k > 1) { /* its tile */
+    while (end - k > 1) { /* its patch */
       const PetscInt middle = k + (end - k) / 2;
 
       if ((unsigned long long)h->hostfirst[middle] <= r.badrow) k = middle;
@@ -188,7 +190,7 @@ PetscErrorCode SpikeTriSetUp_CUDA(SpikeTridiagonal *t, const PetscScalar *dl, co
   t->maxwindow = 0.0;
   h->tol       = pivot->tol;
   h->boost     = pivot->boost;
-  if (!h->ntiles) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!h->npatches) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeTriStream_CUDA(t, &stream));
   if (h->dl) {
     const size_t bytes = (size_t)h->n * sizeof(PetscScalar);
@@ -200,11 +202,11 @@ PetscErrorCode SpikeTriSetUp_CUDA(SpikeTridiagonal *t, const PetscScalar *dl, co
   if (h->how == SPIKE_TRI_SHARED) PetscCall(SpikeTriPiecesCheck_CUDA(h, stream));
   else PetscCall(SpikeTriSerialSetUp_CUDA(h, dl, d, du, stream));
   if (h->how != SPIKE_TRI_PIVOTED && (!h->dl || h->nsep))
-    SpikeTriFactor_Kernel<<<(unsigned)h->ntiles, SPIKE_TRI_THREADS, 0, stream>>>(*h, dl, d, du, wide);
+    SpikeTriFactor_Kernel<<<(unsigned)h->npatches, SPIKE_TRI_THREADS, 0, stream>>>(*h, dl, d, du, wide);
   PetscCallCUDA(cudaGetLastError());
   if (h->nsep) {
     if (h->how != SPIKE_TRI_PIVOTED)
-      SpikeTriReachers_Kernel<<<(unsigned)h->ntiles, SPIKE_TRI_THREADS, 0, stream>>>(*h, dl, d, du);
+      SpikeTriReachers_Kernel<<<(unsigned)h->npatches, SPIKE_TRI_THREADS, 0, stream>>>(*h, dl, d, du);
     PetscCallCUDA(cudaGetLastError());
     SpikeTriSchur_Kernel<<<SpikeTriThreadBlocks(h->nsep), SPIKE_TRI_THREADS, 0, stream>>>(*h, dl, d, du, sl, sd, su,
                                                                                           edge);

@@ -7,10 +7,10 @@
 
 #define SPIKE_TRI_BATCH 4 /* rows that are loaded at once, of double precision a sector of memory */
 
-/* Thomas': a thread a piece and column, by the factors of the tiles. b may be x */
-template <bool TRANS>
+/* Thomas': a thread a piece and column, by the factors of the patches. b may be x */
+template <bool TRANSPOSED>
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriThomas_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *xs, const PetscScalar *b,
+  SpikeTriThomas_Kernel(const __grid_constant__ SpikeTriPatches tri, const PetscScalar *xs, const PetscScalar *b,
                         PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
   const PetscInt   number = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
@@ -23,10 +23,10 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   PetscScalar       *xc = x + column * ldx, y = above >= 0 ? xs[column * tri.nsep + above] : PetscScalar(0.0);
 
   for (PetscInt i = lo; i < hi; i++)
-    xc[i] = y = SpikeFma(-(TRANS ? (i > lo || above >= 0 ? tri.v[i - 1] : PetscScalar(0.0)) : tri.l[i]), y, bc[i]);
+    xc[i] = y = SpikeFma(-(TRANSPOSED ? (i > lo || above >= 0 ? tri.v[i - 1] : PetscScalar(0.0)) : tri.l[i]), y, bc[i]);
   y = below >= 0 ? xs[column * tri.nsep + below] : PetscScalar(0.0);
   for (PetscInt i = hi - 1; i >= lo; i--)
-    xc[i] = y = SpikeFma(-(TRANS ? (i + 1 < hi || below >= 0 ? tri.l[i + 1] : PetscScalar(0.0)) : tri.v[i]), y,
+    xc[i] = y = SpikeFma(-(TRANSPOSED ? (i + 1 < hi || below >= 0 ? tri.l[i + 1] : PetscScalar(0.0)) : tri.v[i]), y,
                          tri.r[i] * xc[i]);
   if (below >= 0) xc[hi] = xs[column * tri.nsep + below];
 }
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   words a row, writes one
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriTwowayFactor_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
+  SpikeTriTwowayFactor_Kernel(const __grid_constant__ SpikeTriPatches tri, const PetscScalar *dl, const PetscScalar *d,
                               const PetscScalar *du)
 {
   const PetscInt     number = ((PetscInt)blockIdx.x * blockDim.x + threadIdx.x) / 2;
@@ -77,9 +77,9 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
 }
 
 /* TWOWAY: reads 4 words a row, writes y and x. b may be x */
-template <bool TRANS>
+template <bool TRANSPOSED>
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriTwoway_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *xs, const PetscScalar *b,
+  SpikeTriTwoway_Kernel(const __grid_constant__ SpikeTriPatches tri, const PetscScalar *xs, const PetscScalar *b,
                         PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
   const PetscInt     number = ((PetscInt)blockIdx.x * blockDim.x + threadIdx.x) / 2;
@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   const PetscScalar *bc = b + column * ldb;
   PetscScalar       *xc = x + column * ldx, last = 0.0, other, z;
   /* A(i, i - 1) and A(i, i + 1), or of its transpose */
-  auto lower = [&](PetscInt i) { return TRANS ? tri.du[i - 1] : tri.dl[i]; };
-  auto upper = [&](PetscInt i) { return TRANS ? tri.dl[i + 1] : tri.du[i]; };
+  auto lower = [&](PetscInt i) { return TRANSPOSED ? tri.du[i - 1] : tri.dl[i]; };
+  auto upper = [&](PetscInt i) { return TRANSPOSED ? tri.dl[i + 1] : tri.du[i]; };
   auto rhs   = [&](PetscInt i) {
     PetscScalar y = bc[i];
 
@@ -137,7 +137,7 @@ __device__ static __forceinline__ PetscReal SpikeTriRowMax(PetscScalar a, PetscS
   i+2). Reads 3 words a row, writes 4 and a byte.
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriPivotedFactor_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
+  SpikeTriPivotedFactor_Kernel(const __grid_constant__ SpikeTriPatches tri, const PetscScalar *dl, const PetscScalar *d,
                                const PetscScalar *du)
 {
   const PetscInt number = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
@@ -201,15 +201,15 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
 }
 
 /* x <- A_I^-1 b, or A_I^-T b, over rows lo <= i < hi */
-template <bool TRANS>
-__device__ static void SpikeTriPivotedSolve(PetscInt lo, PetscInt hi, const SpikeTriTiles &tri, const PetscScalar *b,
+template <bool TRANSPOSED>
+__device__ static void SpikeTriPivotedSolve(PetscInt lo, PetscInt hi, const SpikeTriPatches &tri, const PetscScalar *b,
                                             PetscScalar *x)
 {
   PetscScalar p[SPIKE_TRI_BATCH], q[SPIKE_TRI_BATCH], s[SPIKE_TRI_BATCH], z[SPIKE_TRI_BATCH], last = b[lo], one = 0.0,
                                                                                               two = 0.0;
   bool swap[SPIKE_TRI_BATCH];
 
-  if (!TRANS) {
+  if (!TRANSPOSED) {
     /* last: what comes down from row i0 - 1, not stored yet */
     for (PetscInt i0 = lo; i0 + 1 < hi; i0 += SPIKE_TRI_BATCH) {
       SpikeUnroll(j, SPIKE_TRI_BATCH) {
@@ -288,9 +288,9 @@ __device__ static void SpikeTriPivotedSolve(PetscInt lo, PetscInt hi, const Spik
 }
 
 /* dl and du couple the rows next to separators to them. Reads 5 words and a byte a row, writes y and x. b may be x */
-template <bool TRANS>
+template <bool TRANSPOSED>
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriPivoted_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *xs, const PetscScalar *b,
+  SpikeTriPivoted_Kernel(const __grid_constant__ SpikeTriPatches tri, const PetscScalar *xs, const PetscScalar *b,
                          PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
   const PetscInt   number = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
@@ -312,11 +312,12 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
             if (i + j < p.hi) xc[i + j] = y[j];
         }
       }
-      if (p.above >= 0) xc[p.lo] -= (TRANS ? tri.du[p.lo - 1] : tri.dl[p.lo]) * xs[column * tri.nsep + p.above];
-      if (p.below >= 0) xc[p.hi - 1] -= (TRANS ? tri.dl[p.hi] : tri.du[p.hi - 1]) * xs[column * tri.nsep + p.below];
+      if (p.above >= 0) xc[p.lo] -= (TRANSPOSED ? tri.du[p.lo - 1] : tri.dl[p.lo]) * xs[column * tri.nsep + p.above];
+      if (p.below >= 0)
+        xc[p.hi - 1] -= (TRANSPOSED ? tri.dl[p.hi] : tri.du[p.hi - 1]) * xs[column * tri.nsep + p.below];
       bc = xc;
     }
-    SpikeTriPivotedSolve<TRANS>(p.lo, p.hi, tri, bc, xc);
+    SpikeTriPivotedSolve<TRANSPOSED>(p.lo, p.hi, tri, bc, xc);
   }
   if (p.below >= 0) xc[p.hi] = xs[column * tri.nsep + p.below];
 }
@@ -325,9 +326,9 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   za = du_s A_I^-T e_first and zb = dl_s A_I^-T e_last, all of them; transposed dl_(s+1) A_I^-1 e_first and du_(s-1)
   A_I^-1 e_last
 */
-template <bool TRANS>
+template <bool TRANSPOSED>
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriPivotedReachers_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl,
+  SpikeTriPivotedReachers_Kernel(const __grid_constant__ SpikeTriPatches tri, const PetscScalar *dl,
                                  const PetscScalar *du)
 {
   const PetscInt number = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
@@ -336,13 +337,13 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   const SpikeTriPart p(tri, number);
 
   for (int side = 0; side < 2; side++) {
-    PetscScalar *z = TRANS ? (side ? tri.zbt : tri.zat) : (side ? tri.zb : tri.za);
+    PetscScalar *z = TRANSPOSED ? (side ? tri.zbt : tri.zat) : (side ? tri.zb : tri.za);
 
     if ((side ? p.below : p.above) < 0 || p.lo == p.hi) continue;
     for (PetscInt i = p.lo; i < p.hi; i++) z[i] = 0.0;
-    if (side) z[p.hi - 1] = TRANS ? du[p.hi - 1] : dl[p.hi];
-    else z[p.lo] = TRANS ? dl[p.lo] : du[p.lo - 1];
-    SpikeTriPivotedSolve<!TRANS>(p.lo, p.hi, tri, z, z);
+    if (side) z[p.hi - 1] = TRANSPOSED ? du[p.hi - 1] : dl[p.hi];
+    else z[p.lo] = TRANSPOSED ? dl[p.lo] : du[p.lo - 1];
+    SpikeTriPivotedSolve<!TRANSPOSED>(p.lo, p.hi, tri, z, z);
     (side ? tri.wb : tri.wa)[p.k] = p.hi - p.lo;
   }
 }

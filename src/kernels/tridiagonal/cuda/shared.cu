@@ -4,7 +4,7 @@
   memory
 */
 #include "tridiagonal.cuh"
-#include "kernels/common/cuda/fit.cuh"
+#include "kernels/common/cuda/device.cuh"
 
 /* u, or what replaces it, as in setup */
 __device__ static __forceinline__ PetscScalar SpikeTriReplaced(PetscScalar u, PetscReal tol, PetscReal boost)
@@ -68,7 +68,7 @@ __device__ static void SpikeTriDivide(const SpikeTriPiece &p, PetscInt begin, Pe
 */
 __device__ static void SpikeTriReduceRows(const SpikeTriPiece &p, PetscInt switchpoint)
 {
-  constexpr int MOST = SPIKE_TRI_TILE / SPIKE_TRI_THREADS;
+  constexpr int MOST = SPIKE_TRI_PATCH / SPIKE_TRI_THREADS;
   PetscInt      s = 1, count = p.m;
 
   for (; count > PetscMax(switchpoint, 1); s *= 2, count /= 2) {
@@ -135,9 +135,9 @@ __device__ static void SpikeTriReduceRows(const SpikeTriPiece &p, PetscInt switc
   first and the last number of this are written, and xs is NULL. check: no b and no x; the divisors go to the report.
   Reads 4 words a row and writes one; dl, d, du are those of the matrix.
 */
-template <bool TRANS>
+template <bool TRANSPOSED>
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriPiece_Kernel(const __grid_constant__ SpikeTriTiles tri, bool check, const PetscScalar *xs,
+  SpikeTriPiece_Kernel(const __grid_constant__ SpikeTriPatches tri, bool check, const PetscScalar *xs,
                        const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx, PetscScalar *ends)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -162,8 +162,8 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   for (PetscInt i = threadIdx.x; i < m; i += blockDim.x) {
     const PetscInt    row = lo + i;
     const bool        up = i || above >= 0, down = i + 1 < m || below >= 0;
-    const PetscScalar a = up ? (TRANS ? tri.du[row - 1] : tri.dl[row]) : PetscScalar(0.0),
-                      c = down ? (TRANS ? tri.dl[row + 1] : tri.du[row]) : PetscScalar(0.0);
+    const PetscScalar a = up ? (TRANSPOSED ? tri.du[row - 1] : tri.dl[row]) : PetscScalar(0.0),
+                      c = down ? (TRANSPOSED ? tri.dl[row + 1] : tri.du[row]) : PetscScalar(0.0);
     PetscScalar y       = check ? PetscScalar(0.0) : b[column * ldb + row];
 
     if (!i && above >= 0 && xs) y -= a * xs[column * tri.nsep + above];
@@ -177,8 +177,8 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   SpikeTriReduceRows(p, tri.switchpoint);
   if (check) return;
   if (ends) {
-    if (!threadIdx.x && lo == tri.first[k]) ends[2 * (column * tri.ntiles + k)] = p.y[0];
-    if (!threadIdx.x && below >= 0) ends[2 * (column * tri.ntiles + k) + 1] = p.y[m - 1];
+    if (!threadIdx.x && lo == tri.first[k]) ends[2 * (column * tri.npatches + k)] = p.y[0];
+    if (!threadIdx.x && below >= 0) ends[2 * (column * tri.npatches + k) + 1] = p.y[m - 1];
   } else {
     for (PetscInt i = threadIdx.x; i < m; i += blockDim.x) x[column * ldx + lo + i] = p.y[i];
     if (!threadIdx.x && below >= 0) x[column * ldx + hi] = xs[column * tri.nsep + below];

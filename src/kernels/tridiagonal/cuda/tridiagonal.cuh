@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  tridiagonal.cuh: what the files of the CUDA backend of tridiagonal.h share: tiles of rows that a thread block
+  tridiagonal.cuh: what the files of the CUDA backend of tridiagonal.h share: patches of rows that a thread block
   holds in registers, prefixes, pivots
 */
 #pragma once
@@ -11,7 +11,7 @@
 
 #define SPIKE_TRI_THREADS 256
 #define SPIKE_TRI_ROWS    4                                    /* of a thread */
-#define SPIKE_TRI_TILE    (SPIKE_TRI_THREADS * SPIKE_TRI_ROWS) /* of a block  */
+#define SPIKE_TRI_PATCH   (SPIKE_TRI_THREADS * SPIKE_TRI_ROWS) /* of a block  */
 #define SPIKE_TRI_WARPS   (SPIKE_TRI_THREADS / 32)
 
 /*
@@ -40,45 +40,45 @@ typedef struct {
 } SpikeTriReport;
 
 /*
-  What kernels know. A tile is rows first[k] <= i < first[k + 1], `tile` at most: whole systems, or a part of a long
+  What kernels know. A patch is rows first[k] <= i < first[k + 1], `patch` at most: whole systems, or a part of a long
   one. The last row of a part is separator sep[k]; -1 for the last part and for whole systems. A piece is a whole system
   or an interior. l, r, v of interiors as in THOMAS, with l = dl and v = du r in rows next to a separator. For the
   transposed system separator s has l_s = dl_s r_(s-1) and v_s = du_s.
 */
-struct SpikeTriTiles {
-  PetscInt        n, ntiles, nsep, npieces, switchpoint;
-  PetscInt       *first, *sep;      /* [ntiles + 1], [ntiles]                                         */
-  PetscInt       *seprow, *septile; /* [nsep]                                                         */
-  PetscInt       *piece;            /* [3 npieces] tile, first row, row after the last; not PREFIX     */
-  unsigned char  *kind;             /* [n]                                                            */
-  PetscScalar    *l, *r, *v;        /* [n]                                                            */
-  PetscScalar    *u;                /* [n] TWOWAY: 1 / u; PIVOTED: the second diagonal above the main one */
-  unsigned char  *swapped;          /* [n] PIVOTED                                                    */
-  PetscScalar    *za, *zb;          /* [n] as in the host's PARTITION; NULL without separators         */
-  PetscScalar    *zat, *zbt;        /* [n] PIVOTED: the same of the transposed systems                 */
-  PetscInt       *wa, *wb;          /* [ntiles] rows at the top and the bottom over which they are read */
-  PetscScalar    *dl, *d, *du;      /* [n] of the matrix; NULL with PREFIX and THOMAS                  */
+struct SpikeTriPatches {
+  PetscInt        n, npatches, nsep, npieces, switchpoint;
+  PetscInt       *first, *sep;       /* [npatches + 1], [npatches]                                         */
+  PetscInt       *seprow, *seppatch; /* [nsep]                                                         */
+  PetscInt       *piece;             /* [3 npieces] patch, first row, row after the last; not PREFIX     */
+  unsigned char  *kind;              /* [n]                                                            */
+  PetscScalar    *l, *r, *v;         /* [n]                                                            */
+  PetscScalar    *u;                 /* [n] TWOWAY: 1 / u; PIVOTED: the second diagonal above the main one */
+  unsigned char  *swapped;           /* [n] PIVOTED                                                    */
+  PetscScalar    *za, *zb;           /* [n] as in the host's PARTITION; NULL without separators         */
+  PetscScalar    *zat, *zbt;         /* [n] PIVOTED: the same of the transposed systems                 */
+  PetscInt       *wa, *wb;           /* [npatches] rows at the top and the bottom over which they are read */
+  PetscScalar    *dl, *d, *du;       /* [n] of the matrix; NULL with PREFIX and THOMAS                  */
   SpikeTriReport *report;
-  PetscReal      *badvalue;   /* [ntiles] magnitude of the first bad pivot of a tile that has any */
+  PetscReal      *badvalue;   /* [npatches] magnitude of the first bad pivot of a patch that has any */
   PetscReal       tol, boost; /* of the last setup, in units of *unit where that is not 0; unit NULL: of 1 */
   const double   *unit;
 };
 
 /* SpikeTridiagonal.data; the last line is on the host */
-struct SpikeTriCUDA : SpikeTriTiles {
+struct SpikeTriCUDA : SpikeTriPatches {
   SpikeTriHow      how; /* who solves the pieces */
-  PetscInt         batch, tile, longest;
+  PetscInt         batch, patch, longest;
   PetscScalar     *reduced; /* [3 nsep] the separators' system, [2 nsep] their couplings, [batch nsep] columns, ends */
   SpikeTridiagonal child;   /* the separators' system */
   SpikeTriReport  *hostreport;
   PetscInt        *redstart, *hostseprow, *hostfirst;
 };
 
-/* A piece of rows lo <= i < hi of tile k, and the separators beside it */
+/* A piece of rows lo <= i < hi of patch k, and the separators beside it */
 struct SpikeTriPart {
   PetscInt k, lo, hi, above, below;
 
-  __device__ SpikeTriPart(const SpikeTriTiles &tri, PetscInt number) :
+  __device__ SpikeTriPart(const SpikeTriPatches &tri, PetscInt number) :
     k(tri.piece[3 * number]), lo(tri.piece[3 * number + 1]), hi(tri.piece[3 * number + 2])
   {
     above = k && lo == tri.first[k] ? tri.sep[k - 1] : -1;
@@ -87,15 +87,15 @@ struct SpikeTriPart {
 };
 
 /* Pivots up to SpikeTriTol() are bad. They become SpikeTriBoost(), or where that is 0 are reported */
-__device__ static __forceinline__ PetscReal SpikeTriUnit(const SpikeTriTiles &tri)
+__device__ static __forceinline__ PetscReal SpikeTriUnit(const SpikeTriPatches &tri)
 {
   return tri.unit && *tri.unit > 0.0 ? (PetscReal)*tri.unit : (PetscReal)1.0;
 }
-__device__ static __forceinline__ PetscReal SpikeTriTol(const SpikeTriTiles &tri)
+__device__ static __forceinline__ PetscReal SpikeTriTol(const SpikeTriPatches &tri)
 {
   return PetscMax(tri.tol * SpikeTriUnit(tri), PETSC_REAL_MIN);
 }
-__device__ static __forceinline__ PetscReal SpikeTriBoost(const SpikeTriTiles &tri)
+__device__ static __forceinline__ PetscReal SpikeTriBoost(const SpikeTriPatches &tri)
 {
   return tri.boost * SpikeTriUnit(tri);
 }
@@ -119,10 +119,10 @@ __device__ static __forceinline__ SpikeTriLine SpikeTriAfter(const SpikeTriLine 
 }
 
 /*
-  y as it comes into each thread's line: `in`, after the lines of all threads before it (UP) or after it. All threads of
-  the thread block call it; shared: SPIKE_TRI_WARPS lines
+  y as it comes into each thread's line: `in`, after the lines of all threads before it (UPWARDS) or after it. All
+  threads of the thread block call it; shared: SPIKE_TRI_WARPS lines
 */
-template <bool UP>
+template <bool UPWARDS>
 __device__ static __forceinline__ PetscScalar SpikeTriInto(SpikeTriLine f, PetscScalar in, SpikeTriLine shared[])
 {
   const int    lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -130,18 +130,19 @@ __device__ static __forceinline__ PetscScalar SpikeTriInto(SpikeTriLine f, Petsc
 
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
-    const int          from = UP ? lane - d : lane + d;
+    const int          from = UPWARDS ? lane - d : lane + d;
     const SpikeTriLine g    = {SpikeShfl(f.a, from & 31), SpikeShfl(f.b, from & 31)};
 
     if (from >= 0 && from < 32) f = SpikeTriAfter(f, g);
   }
-  e.a = SpikeShfl(f.a, (UP ? lane - 1 : lane + 1) & 31);
-  e.b = SpikeShfl(f.b, (UP ? lane - 1 : lane + 1) & 31);
-  if (lane == (UP ? 31 : 0)) shared[warp] = f;
+  e.a = SpikeShfl(f.a, (UPWARDS ? lane - 1 : lane + 1) & 31);
+  e.b = SpikeShfl(f.b, (UPWARDS ? lane - 1 : lane + 1) & 31);
+  if (lane == (UPWARDS ? 31 : 0)) shared[warp] = f;
   __syncthreads();
-  for (int w = UP ? 0 : SPIKE_TRI_WARPS - 1; w != warp; w += UP ? 1 : -1) in = SpikeFma(shared[w].a, in, shared[w].b);
+  for (int w = UPWARDS ? 0 : SPIKE_TRI_WARPS - 1; w != warp; w += UPWARDS ? 1 : -1)
+    in = SpikeFma(shared[w].a, in, shared[w].b);
   __syncthreads();
-  return lane == (UP ? 0 : 31) ? in : SpikeFma(e.a, in, e.b);
+  return lane == (UPWARDS ? 0 : 31) ? in : SpikeFma(e.a, in, e.b);
 }
 
 /*
@@ -235,7 +236,7 @@ __device__ static __forceinline__ void SpikeTriScale(SpikeTriMoebius &m)
   m.d *= scale;
 }
 
-__device__ static __forceinline__ SpikeTriMoebius SpikeTriBehind(const SpikeTriMoebius &g, const SpikeTriMoebius &f)
+__device__ static __forceinline__ SpikeTriMoebius SpikeTriAfter(const SpikeTriMoebius &g, const SpikeTriMoebius &f)
 {
   SpikeTriMoebius h;
 
@@ -286,7 +287,7 @@ __device__ static __forceinline__ PetscScalar SpikeTriRow(int kind, PetscScalar 
 }
 
 /*
-  One thread: the rows of a tile one by one, for a boosted or replaced pivot changes the rows after it. Reports, and
+  One thread: the rows of a patch one by one, for a boosted or replaced pivot changes the rows after it. Reports, and
   writes l, r, v where they are not NULL
 */
 __device__ static __noinline__ void SpikeTriSerial(const unsigned char *kind, const PetscScalar *dl,
@@ -351,7 +352,7 @@ __device__ static __forceinline__ bool SpikeTriPivots(const int what[], PetscSca
   for (int k = 1; k < 32; k *= 2) {
     const SpikeTriMoebius h = SpikeTriShflMoebius(g, (lane - k) & 31);
 
-    if (lane >= k) g = SpikeTriBehind(g, h);
+    if (lane >= k) g = SpikeTriAfter(g, h);
   }
   if (lane == 31) shared[warp] = g;
   g = SpikeTriShflMoebius(g, (lane - 1) & 31);
@@ -362,12 +363,12 @@ __device__ static __forceinline__ bool SpikeTriPivots(const int what[], PetscSca
   for (int k = 1; k < SPIKE_TRI_WARPS; k *= 2) {
     const SpikeTriMoebius h = SpikeTriShflMoebius(f, (lane - k) & 31);
 
-    if (lane >= k) f = SpikeTriBehind(f, h);
+    if (lane >= k) f = SpikeTriAfter(f, h);
   }
   f = SpikeTriShflMoebius(f, (warp - 1) & 31);
-  if (warp) g = SpikeTriBehind(g, f);
+  if (warp) g = SpikeTriAfter(g, f);
   __syncthreads();
-  if (!first && what[0] >= 0) { /* applied to [1; 0]; a tile begins anew */
+  if (!first && what[0] >= 0) { /* applied to [1; 0]; a patch begins anew */
     rbefore = g.c / g.a;
     bad     = !(what[0] & SPIKE_TRI_HEAD) && !(SpikeAbs(rbefore) * tol < (PetscReal)1.0 && rbefore == rbefore);
   }

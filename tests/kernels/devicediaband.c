@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cudadiaband.c: tests of the device's band from diagonals against that from CSR; prints TAP */
+/* devicediaband.c: tests of the device's band from diagonals against that from CSR; prints TAP */
 static char help[] = "The band of PCSPIKE from diagonals on the device against that from CSR. -small: few shapes, for "
                      "compute-sanitizer.\n\n";
 

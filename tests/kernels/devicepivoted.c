@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  cudapivoted.c: tests of the device's factors with row exchanges against the host's and against residuals, through the
-  tables of src/kernels/band/band.h alone; prints TAP
+  devicepivoted.c: tests of the device's factors with row exchanges against the host's and against residuals, through
+  the tables of src/kernels/band/band.h alone; prints TAP
 */
 static char help[] = "Bands with row exchanges on the device.\n\
   -small       few and small shapes only, for memory checkers\n\
@@ -16,17 +16,17 @@ static char help[] = "Bands with row exchanges on the device.\n\
 #define EPS  ((double)PETSC_MACHINE_EPSILON)
 
 typedef enum {
-  FACTORS,
-  SOLVE,
-  SOLVE_T,
-  TIPS_OF_G,
-  COLUMNS,
-  TIPS,
-  FULL,
-  CORRECT,
-  CORRECT_T,
-  PIVOTS,
-  REPEAT,
+  TEST_FACTORS,
+  TEST_SOLVE,
+  TEST_SOLVE_T,
+  TEST_TIPS_OF_G,
+  TEST_COLUMNS,
+  TEST_TIPS,
+  TEST_FULL,
+  TEST_CORRECT,
+  TEST_CORRECT_T,
+  TEST_PIVOTS,
+  TEST_REPEAT,
   NTOPICS
 } Topic;
 static const char *const topics[] = {"factors: no bad pivots, the host's largest |u_ij|",
@@ -41,10 +41,13 @@ static const char *const topics[] = {"factors: no bad pivots, the host's largest
                                      "bad pivots: boosted, or the row",
                                      "the same bits again, and nothing left of other values"};
 
-/* SMALL: random, small diagonal. PAIRS: pairs of rows of a dominant band have changed places; needs both triangles */
+/*
+  KIND_SMALL: random, small diagonal. KIND_PAIRS: pairs of rows of a dominant band have changed places; needs both
+  triangles
+*/
 typedef enum {
-  SMALL,
-  PAIRS
+  KIND_SMALL,
+  KIND_PAIRS
 } Kind;
 
 typedef struct {
@@ -64,7 +67,7 @@ static void Check(Topic t, double value, const Case *c, const char what[])
   if (value <= 1) return;
   if (nbad[t]++ < 5)
     printf("# %s: n %d, kl %d, ku %d, np %d, %s, %s: %g\n", topics[t], (int)c->n, (int)c->kl, (int)c->ku, (int)c->np,
-           c->kind == SMALL ? "small" : "pairs", what, value);
+           c->kind == KIND_SMALL ? "small" : "pairs", what, value);
 }
 
 static PetscScalar *At(const Case *c, PetscInt i, PetscInt j)
@@ -90,7 +93,8 @@ static void Values(Case *c)
     for (PetscInt j = PetscMax(0, i - c->kl); j <= PetscMin(c->n - 1, i + c->ku); j++) {
       const PetscScalar v = Random();
 
-      if (c->kind == PAIRS) *At(c, i, j) = (PetscReal)0.5 / K * v + (Partner(c, i) == j ? (PetscReal)2 : (PetscReal)0);
+      if (c->kind == KIND_PAIRS)
+        *At(c, i, j) = (PetscReal)0.5 / K * v + (Partner(c, i) == j ? (PetscReal)2 : (PetscReal)0);
       else if (i == j) *At(c, i, j) = c->kl && c->ku ? (PetscReal)0.01 * v : 1 + (PetscReal)0.25 * v;
       else *At(c, i, j) = v * (c->kl && c->ku ? 1 : (PetscReal)0.5 / (1 + c->kl + c->ku));
     }
@@ -146,7 +150,7 @@ static PetscErrorCode New(SpikeBand *s, size_t bytes, const void *from, void **t
   ---- a band of a case
   ------------------------------------------------------------------------------------------------------
 */
-static PetscErrorCode BandCreate(Case *c, const SpikeKernels *k, PetscInt maxrhs, PetscBool full, SpikeBand *s)
+static PetscErrorCode BandCreate(Case *c, const SpikeBandKernels *k, PetscInt maxrhs, PetscBool full, SpikeBand *s)
 {
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(s, 1));
@@ -302,10 +306,13 @@ static PetscErrorCode TestSweeps(const Case *c, SpikeBand *s, PetscInt nrhs)
     PetscCall(Get(s, (size_t)(ld * nrhs) * sizeof(*x), dx, x));
     if (s->coupled) PetscCall(Get(s, (size_t)(ldt * nrhs) * sizeof(*x), s->dtips, tips));
     for (PetscInt k = 0; k < nrhs; k++) {
-      Check(trans ? SOLVE_T : SOLVE, Backward(c, (PetscBool)trans, x + k * ld, b + k * ld), c, "backward error");
+      Check(trans ? TEST_SOLVE_T : TEST_SOLVE, Backward(c, (PetscBool)trans, x + k * ld, b + k * ld), c,
+            "backward error");
       if (s->coupled)
-        Check(TIPS_OF_G, TipsOfG(c, (PetscBool)trans, x + k * ld, tips + k * ldt), c, trans ? "transposed" : "plain");
-      for (PetscCount i = n; i < ld; i++) Check(SOLVE, x[k * ld + i] == x[k * ld + i] ? 2 : 0, c, "written outside");
+        Check(TEST_TIPS_OF_G, TipsOfG(c, (PetscBool)trans, x + k * ld, tips + k * ldt), c,
+              trans ? "transposed" : "plain");
+      for (PetscCount i = n; i < ld; i++)
+        Check(TEST_SOLVE, x[k * ld + i] == x[k * ld + i] ? 2 : 0, c, "written outside");
     }
     for (PetscInt k = 0; k < nrhs; k += PetscMax(1, nrhs - 1)) { /* the first and the last one alone, in place too */
       const PetscScalar *bk = (const PetscScalar *)db + k * ld;
@@ -315,7 +322,8 @@ static PetscErrorCode TestSweeps(const Case *c, SpikeBand *s, PetscInt nrhs)
         PetscCall((*s->k->sweep)(s, (PetscBool)trans, SPIKE_SWEEP_ALL, 0, c->np, 1,
                                  inplace ? (const PetscScalar *)done : bk, ld, (PetscScalar *)done, ld));
         PetscCall(Get(s, (size_t)ld * sizeof(*x), done, one));
-        Check(COLUMNS, n && memcmp(one, x + k * ld, (size_t)n * sizeof(*x)) ? 2 : 0, c, inplace ? "in place" : "alone");
+        Check(TEST_COLUMNS, n && memcmp(one, x + k * ld, (size_t)n * sizeof(*x)) ? 2 : 0, c,
+              inplace ? "in place" : "alone");
       }
     }
     PetscCall((*s->k->release)(s, &dx));
@@ -355,7 +363,7 @@ static PetscErrorCode TestCorrections(const Case *c, SpikeBand *s, SpikeBand *ho
   PetscFunctionBegin;
   PetscCall(PetscMalloc4(ld * nrhs, &x, ld * nrhs, &y, ld * nrhs, &z, ldt * nrhs, &tips));
   for (PetscInt trans = 0; trans < 2; trans++) {
-    const Topic topic = trans ? CORRECT_T : CORRECT;
+    const Topic topic = trans ? TEST_CORRECT_T : TEST_CORRECT;
 
     for (PetscCount i = 0; i < ld * nrhs; i++) x[i] = y[i] = Random();
     for (PetscCount i = 0; i < ldt * nrhs; i++) tips[i] = Random();
@@ -370,7 +378,7 @@ static PetscErrorCode TestCorrections(const Case *c, SpikeBand *s, SpikeBand *ho
     PetscCall(Put(s, (size_t)ld * sizeof(*x), x, dx)); /* the first one alone */
     PetscCall((*s->k->correct)(s, (PetscBool)trans, 0, c->np, 1, (PetscScalar *)dx, ld));
     PetscCall(Get(s, (size_t)ld * sizeof(*x), dx, x));
-    Check(COLUMNS, memcmp(x, z, (size_t)c->n * sizeof(*x)) ? 2 : 0, c, "corrections");
+    Check(TEST_COLUMNS, memcmp(x, z, (size_t)c->n * sizeof(*x)) ? 2 : 0, c, "corrections");
     PetscCall((*s->k->release)(s, &dx));
   }
   PetscCall(PetscFree4(x, y, z, tips));
@@ -392,7 +400,7 @@ static PetscErrorCode Solution(const Case *c, SpikeBand *s, PetscScalar *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestCase(const SpikeKernels *kernels, PetscInt kl, PetscInt ku, PetscInt np,
+static PetscErrorCode TestCase(const SpikeBandKernels *kernels, PetscInt kl, PetscInt ku, PetscInt np,
                                const PetscInt sizes[], Kind kind, PetscBool full)
 {
   const SpikePivot none  = {0, 0, -5, -5, 0, PETSC_FALSE};
@@ -405,23 +413,23 @@ static PetscErrorCode TestCase(const SpikeKernels *kernels, PetscInt kl, PetscIn
   PetscFunctionBegin;
   PetscCall(CaseCreate(kl, ku, np, sizes, kind, &c));
   PetscCall(BandCreate(&c, kernels, 11, full, &s));
-  PetscCall(BandCreate(&c, &SpikeKernels_Host, 11, full, &host));
+  PetscCall(BandCreate(&c, &SpikeBandKernels_Host, 11, full, &host));
   PetscCall(BandFactor(&c, &s, &pivot, rate));
   PetscCall(BandFactor(&c, &host, &hpivot, rate));
-  Check(FACTORS, pivot.badrow == -1 && !pivot.nboost && hpivot.badrow == -1 ? 0 : 2, &c, "bad pivots");
+  Check(TEST_FACTORS, pivot.badrow == -1 && !pivot.nboost && hpivot.badrow == -1 ? 0 : 2, &c, "bad pivots");
   PetscCall((*s.k->growth)(&s, &u));
   PetscCall((*host.k->growth)(&host, &hu));
   /* the last pivot is known as well as the band is conditioned: of pairs to rounding */
-  Check(FACTORS, fabs((double)(u - hu)) / (hu * (kind == PAIRS ? 1000 * EPS : 0.01)), &c, "largest |u_ij|");
+  Check(TEST_FACTORS, fabs((double)(u - hu)) / (hu * (kind == KIND_PAIRS ? 1000 * EPS : 0.01)), &c, "largest |u_ij|");
   PetscCall(TestSweeps(&c, &s, 1));
   PetscCall(TestSweeps(&c, &s, 11));
   PetscCall(TestSweeps(&c, &s, 3));
-  if (np > 1 && kind == PAIRS) {
-    PetscCall(CompareTips(&c, full ? FULL : TIPS, &s, s.dWt, &host, host.dWt, ku, kl, "Wt"));
-    PetscCall(CompareTips(&c, full ? FULL : TIPS, &s, s.dVb, &host, host.dVb, kl, ku, "Vb"));
+  if (np > 1 && kind == KIND_PAIRS) {
+    PetscCall(CompareTips(&c, full ? TEST_FULL : TEST_TIPS, &s, s.dWt, &host, host.dWt, ku, kl, "Wt"));
+    PetscCall(CompareTips(&c, full ? TEST_FULL : TEST_TIPS, &s, s.dVb, &host, host.dVb, kl, ku, "Vb"));
     if (full && np > 2) {
-      PetscCall(CompareTips(&c, FULL, &s, s.dWb, &host, host.dWb, kl, kl, "Wb"));
-      PetscCall(CompareTips(&c, FULL, &s, s.dVt, &host, host.dVt, ku, ku, "Vt"));
+      PetscCall(CompareTips(&c, TEST_FULL, &s, s.dWb, &host, host.dWb, kl, kl, "Wb"));
+      PetscCall(CompareTips(&c, TEST_FULL, &s, s.dVt, &host, host.dVt, ku, ku, "Vt"));
     }
     if (!full) {
       PetscCall(TestCorrections(&c, &s, &host, 1));
@@ -439,7 +447,7 @@ static PetscErrorCode TestCase(const SpikeKernels *kernels, PetscInt kl, PetscIn
   PetscCall(PetscArraycpy(c.a, keep, c.n * (kl + ku + 1)));
   PetscCall(BandFactor(&c, &s, &pivot, rate));
   PetscCall(Solution(&c, &s, y));
-  Check(REPEAT, c.n && memcmp(x, y, (size_t)c.n * sizeof(*x)) ? 2 : 0, &c, "a solution");
+  Check(TEST_REPEAT, c.n && memcmp(x, y, (size_t)c.n * sizeof(*x)) ? 2 : 0, &c, "a solution");
   PetscCall(PetscFree3(x, y, keep));
   PetscCall((*s.k->destroy)(&s));
   PetscCall((*host.k->destroy)(&host));
@@ -448,14 +456,14 @@ static PetscErrorCode TestCase(const SpikeKernels *kernels, PetscInt kl, PetscIn
 }
 
 /* A column of zeros in each of the partitions; then a value that is not a number */
-static PetscErrorCode TestBad(const SpikeKernels *kernels, PetscInt kl, PetscInt ku, PetscInt np,
+static PetscErrorCode TestBad(const SpikeBandKernels *kernels, PetscInt kl, PetscInt ku, PetscInt np,
                               const PetscInt sizes[])
 {
   SpikeBand s;
   Case      c;
 
   PetscFunctionBegin;
-  PetscCall(CaseCreate(kl, ku, np, sizes, SMALL, &c));
+  PetscCall(CaseCreate(kl, ku, np, sizes, KIND_SMALL, &c));
   PetscCall(BandCreate(&c, kernels, 1, PETSC_FALSE, &s));
   for (PetscInt p = np - 1; p >= 0; p--) {
     const PetscInt bad = c.start[p] + (c.start[p + 1] - c.start[p]) / 2;
@@ -465,8 +473,8 @@ static PetscErrorCode TestBad(const SpikeKernels *kernels, PetscInt kl, PetscInt
       SpikePivot pivot = {0, boost ? (PetscReal)0.125 : 0, -5, -5, -1, PETSC_FALSE};
 
       PetscCall(BandFactor(&c, &s, &pivot, NULL));
-      if (boost) Check(PIVOTS, pivot.badrow == -1 && pivot.nboost == np - p ? 0 : 2, &c, "boosted");
-      else Check(PIVOTS, pivot.badrow == bad && pivot.badvalue == 0 ? 0 : 2, &c, "row");
+      if (boost) Check(TEST_PIVOTS, pivot.badrow == -1 && pivot.nboost == np - p ? 0 : 2, &c, "boosted");
+      else Check(TEST_PIVOTS, pivot.badrow == bad && pivot.badvalue == 0 ? 0 : 2, &c, "row");
     }
   }
   Values(&c);
@@ -476,7 +484,7 @@ static PetscErrorCode TestBad(const SpikeKernels *kernels, PetscInt kl, PetscInt
 
     *At(&c, c.n / 2 - c.n / 2 % 2, c.n / 2 - c.n / 2 % 2) = (PetscReal)NAN;
     PetscCall(BandFactor(&c, &s, &pivot, NULL));
-    Check(PIVOTS, pivot.badrow >= 0 ? 0 : 2, &c, "NaN");
+    Check(TEST_PIVOTS, pivot.badrow >= 0 ? 0 : 2, &c, "NaN");
     PetscCall(PetscMalloc1(c.n, &x)); /* a sweep over what is left goes to no other memory */
     PetscCall(Solution(&c, &s, x));
     PetscCall(PetscFree(x));
@@ -486,7 +494,7 @@ static PetscErrorCode TestBad(const SpikeKernels *kernels, PetscInt kl, PetscInt
     SpikePivot pivot = {0, 0, -5, -5, 0, PETSC_FALSE};
 
     PetscCall(BandFactor(&c, &s, &pivot, NULL));
-    Check(PIVOTS, pivot.badrow == -1 && pivot.nboost == 0 ? 0 : 2, &c, "afterwards");
+    Check(TEST_PIVOTS, pivot.badrow == -1 && pivot.nboost == 0 ? 0 : 2, &c, "afterwards");
     PetscCall(TestSweeps(&c, &s, 1));
   }
   PetscCall((*s.k->destroy)(&s));
@@ -496,11 +504,11 @@ static PetscErrorCode TestBad(const SpikeKernels *kernels, PetscInt kl, PetscInt
 
 int main(int argc, char **argv)
 {
-  const PetscInt      bands[][2] = {{1, 1},   {2, 3},   {0, 3},   {3, 0},   {4, 4},    {7, 5},    {16, 15}, {17, 24},
-                                    {32, 32}, {33, 40}, {47, 50}, {50, 50}, {100, 70}, {128, 65}, {140, 3}, {200, 200}};
-  const SpikeKernels *kernels;
-  PetscBool           small    = PETSC_FALSE, same;
-  char                name[16] = "cuda";
+  const PetscInt bands[][2] = {{1, 1},   {2, 3},   {0, 3},   {3, 0},   {4, 4},    {7, 5},    {16, 15}, {17, 24},
+                               {32, 32}, {33, 40}, {47, 50}, {50, 50}, {100, 70}, {128, 65}, {140, 3}, {200, 200}};
+  const SpikeBandKernels *kernels;
+  PetscBool               small    = PETSC_FALSE, same;
+  char                    name[16] = "cuda";
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -509,7 +517,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-kernels", name, sizeof(name), NULL));
   PetscCall(PetscStrcmp(name, "host", &same));
   if (!same) PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
-  kernels = SpikeKernelsFind(same ? PETSC_MEMTYPE_HOST : PETSC_MEMTYPE_CUDA);
+  kernels = SpikeBandKernelsFind(same ? PETSC_MEMTYPE_HOST : PETSC_MEMTYPE_CUDA);
   PetscCheck(kernels, PETSC_COMM_SELF, PETSC_ERR_SUP, "This library was built without CUDA");
   for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(bands); b++) {
     const PetscInt kl = bands[b][0], ku = bands[b][1], K = PetscMax(kl, ku), step = kl < 48 ? 8 : kl < 128 ? 16 : 32;
@@ -530,14 +538,14 @@ int main(int argc, char **argv)
       continue;
     }
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(one); k++)
-      if (!small || k % 3 == 0 || K < 5) PetscCall(TestCase(kernels, kl, ku, 1, one[k], SMALL, PETSC_FALSE));
+      if (!small || k % 3 == 0 || K < 5) PetscCall(TestCase(kernels, kl, ku, 1, one[k], KIND_SMALL, PETSC_FALSE));
     for (PetscInt k = 0; k < 2; k++) {
-      const Kind kind = kl && ku ? PAIRS : SMALL;
+      const Kind kind = kl && ku ? KIND_PAIRS : KIND_SMALL;
 
       if (small && k && K > 8) continue;
       PetscCall(TestCase(kernels, kl, ku, 4, many[k], kind, PETSC_FALSE));
       PetscCall(TestCase(kernels, kl, ku, 4, many[k], kind, PETSC_TRUE));
-      PetscCall(TestCase(kernels, kl, ku, 3, many[k], SMALL, PETSC_TRUE));
+      PetscCall(TestCase(kernels, kl, ku, 3, many[k], KIND_SMALL, PETSC_TRUE));
     }
     if (kl < 16 * (ku + 1)) PetscCall(TestBad(kernels, kl, ku, 3, many[1]));
   }
@@ -547,7 +555,7 @@ int main(int argc, char **argv)
     PetscInt sizes[MAXP];
 
     for (PetscInt p = 0; p < np; p++) sizes[p] = K + (PetscInt)((Uniform() + 1) * 3 * K);
-    PetscCall(TestCase(kernels, kl, ku, np, sizes, PAIRS, (PetscBool)(k % 2)));
+    PetscCall(TestCase(kernels, kl, ku, np, sizes, KIND_PAIRS, (PetscBool)(k % 2)));
   }
   for (int t = 0; t < NTOPICS; t++) {
     if (nbad[t] || !ncases[t]) nfailed++;

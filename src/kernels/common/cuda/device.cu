@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fit.cu: devices and kernels that have been asked for what they have */
-#include "fit.cuh"
+/* device.cu: devices and kernels that have been asked for what they have */
+#include "device.cuh"
 
 #include <unordered_map>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* last.cuh: sums over all thread blocks of a kernel by the one that ends last */
+/* lastblock.cuh: sums over all thread blocks of a kernel by the one that ends last */
 #pragma once
 
 /*

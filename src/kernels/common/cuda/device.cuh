@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  fit.cuh: what the current device has, and what a kernel can have of it. A device is asked once, a kernel once on each
-  device; no file asks CUDA for that by itself.
+  device.cuh: what the current device has, and what a kernel can have of it. A device is asked once, a kernel once on
+  each device; no file asks CUDA for that by itself.
 */
 #pragma once
 

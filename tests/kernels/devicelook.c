@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cudalook.c: tests of the device's backend of look.h; prints TAP */
+/* devicelook.c: tests of the device's backend of look.h; prints TAP */
 static char help[] = "Looks at the entries of a matrix on the device against plain searches. -small: few sizes, for "
                      "compute-sanitizer.\n\n";
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  cudadia.c: tests of the CUDA backend of dia.h: those of the host's, and products with the bits that they have however
-  many ranks share the rows; prints TAP
+  devicedia.c: tests of the CUDA backend of dia.h: those of the host's, and products with the bits that they have
+  however many ranks share the rows; prints TAP
 */
 static char
   help[] = "Matrices by diagonals on the device against plain sums. -small: few shapes, for compute-sanitizer.\n\n";
@@ -27,7 +27,7 @@ static PetscErrorCode TestBits(void)
   PetscCall(PetscMalloc1(8 * n, &rows));
   for (PetscInt i = 0; i < n; i++)
     for (PetscInt d = 0; d < 8; d++)
-      rows[8 * i + d] = i >= A.first[d] && i < A.last[d] ? Number(21, 8 * i + d) : (PetscScalar)0.0;
+      rows[8 * i + d] = i >= A.first[d] && i < A.last[d] ? NumberAt(21, 8 * i + d) : (PetscScalar)0.0;
   PetscCall((*A.k->zero)(&A));
   PetscCall((*A.k->put)(&A, 0, n, rows));
   PetscCall(PetscFree(rows));

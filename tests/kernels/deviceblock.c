@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  cudablock.c: tests of the CUDA backend of block.h: those of the host's, with guards around the device's memory; prints
-  TAP
+  deviceblock.c: tests of the CUDA backend of block.h: those of the host's, with guards around the device's memory;
+  prints TAP
 */
 static char help[] = "Block kernels of the CUDA backend against sums in double precision and dense formulas.\n\
   -only k   for memory checkers: k = 0 to 3, one precision and layout of the products and sums; 4 to 6, factors;\n\
