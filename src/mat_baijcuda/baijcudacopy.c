@@ -56,7 +56,10 @@ static PetscErrorCode MatBAIJCUDAGetRows_Private(Mat A, PetscInt *mb, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is ahead is lost with the pattern: callers have fetched it */
+/*
+  What is ahead is lost with another pattern: callers have fetched it. With the same one it stays, without memory for
+  what the transpose needs too
+*/
 static PetscErrorCode MatBAIJCUDASetPattern_Private(Mat A, PetscBool trans)
 {
   Mat_BAIJCUDA   *c = MatBAIJCUDA_Private(A);
@@ -64,16 +67,21 @@ static PetscErrorCode MatBAIJCUDASetPattern_Private(Mat A, PetscBool trans)
   const PetscInt  bs     = A->rmap->bs;
   const PetscBool values = (PetscBool)(c->pattern == A->nonzerostate); /* of the same pattern stay */
   PetscInt        mb;
+  SpikeBlockMat   mat;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(MatBAIJCUDAGetBackend_Private(A));
   PetscCall(MatBAIJCUDAGetRows_Private(A, &mb, &bi, &bj));
+  PetscCall(PetscMemzero(&mat, sizeof(mat)));
+  ierr = (*c->k->matcreate)(&c->b, bs, mb, A->cmap->n / bs, bi, bj, trans, &mat);
+  if (ierr) PetscCall((*c->k->matdestroy)(&c->b, &mat));
+  PetscCall(ierr);
   PetscCall((*c->k->matdestroy)(&c->b, &c->mat));
-  PetscCall(PetscMemzero(&c->mat, sizeof(c->mat)));
+  c->mat     = mat;
+  c->trans   = trans;
   c->pattern = -1;
   c->shape   = MatBAIJCUDANextShape_Private();
-  PetscCall((*c->k->matcreate)(&c->b, bs, mb, A->cmap->n / bs, bi, bj, trans, &c->mat));
-  c->trans = trans;
   if (!values || c->nval != (PetscCount)bi[mb] * bs * bs) {
     PetscCall((*c->k->release)(&c->b, (void **)&c->val));
     c->nval = 0;
