@@ -4,6 +4,7 @@
   they stay there. Where PETSc's values are right PETSc works
 */
 #include "baijcudaimpl.h"
+#include "common/agree.h"
 
 /* A, or of MATMPIBAIJCUDA its parts */
 static PetscErrorCode MatBAIJCUDAHold_Private(Mat A, Mat parts[2])
@@ -139,22 +140,25 @@ PetscErrorCode MatGetDiagonal_BAIJCUDA(Mat A, Vec v)
 {
   Mat_BAIJCUDA   *c     = MatBAIJCUDA_Private(A), *d;
   const PetscInt *place = NULL;
+  PetscBool       has   = PETSC_FALSE;
   SpikeArray      array;
   Mat             parts[2];
 
   PetscFunctionBegin;
-  if (c->ahead) {
+  if (c->ahead) { /* on all ranks */
     PetscCall(MatBAIJCUDAHold_Private(A, parts));
     if (MatBAIJCUDAIsAhead_Private(parts[0])) PetscCall(MatBAIJCUDAGetDiagonalPlaces_Private(parts[0], &place));
+    has = (PetscBool)(place || !A->rmap->n);
+    PetscCall(SpikePetscObjectAgree((PetscObject)A, &has)); /* PETSc's way is collective on v */
   }
-  if (!place) {
+  if (!has) {
     PetscCall(MatBAIJCUDAToHost_Private(A));
     PetscCall((*c->ops.getdiagonal)(A, v));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   d = MatBAIJCUDA_Private(parts[0]);
   PetscCall(SpikeArrayGet(v, c->k->memtype, SPIKE_WRITE, &array));
-  PetscCall((*c->k->pack)(&d->b, 1, A->rmap->n, place, d->val, array.a));
+  if (A->rmap->n) PetscCall((*c->k->pack)(&d->b, 1, A->rmap->n, place, d->val, array.a));
   PetscCall(SpikeArrayRestore(&array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
