@@ -35,6 +35,7 @@ static PetscErrorCode MatSeqBAIJSetPreallocation_SeqBAIJCUDA(Mat A, PetscInt bs,
   PetscCall(MatBAIJCUDAIs_Private(A, &is));
   if (!is) PetscFunctionReturn(PETSC_SUCCESS);
   c->pattern = c->values = -1;
+  c->made                = MatBAIJCUDANextShape_Private();
   c->ahead               = PETSC_FALSE;
   PetscCall(MatBAIJCUDAWrap_Private(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -121,6 +122,7 @@ PetscErrorCode MatBAIJCUDAInstall_Private(Mat A, MatType type)
   PetscCall(PetscNew(&c));
   PetscCall(PetscStrcmp(type, MATMPIBAIJCUDA, &c->mpi));
   c->k       = MatBAIJCUDAKernels;
+  c->made    = MatBAIJCUDANextShape_Private();
   c->pattern = c->values = -1;
   c->ops                 = *A->ops;
   A->spptr               = (void *)c;
@@ -132,7 +134,7 @@ PetscErrorCode MatBAIJCUDAInstall_Private(Mat A, MatType type)
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, type));
   PetscCall(MatBAIJCUDACompose_Private(A, PETSC_TRUE, PETSC_TRUE));
   SpikeMatSetBoundToCPU(A, PETSC_FALSE);
-  if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A));
+  if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A, PETSC_FALSE));
   if (!PetscMemTypeHost(c->k->memtype)) {
     PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
     PetscCall(PetscFree(A->defaultvectype));

@@ -134,7 +134,10 @@ PetscErrorCode MatConvert_BAIJCUDA_AIJCUSPARSE(Mat A, MatType newtype, MatReuse 
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
     if (same) C = *B;
   }
-  if (!C) PetscCall(MatBAIJCUDACreateAIJ_Private(A, newtype, parts, garray, &C));
+  if (!C) {
+    PetscCall(MatBAIJCUDACreateAIJ_Private(A, newtype, parts, garray, &C));
+    if (reuse == MAT_REUSE_MATRIX) C->nonzerostate = PetscMax(C->nonzerostate, (*B)->nonzerostate + 1);
+  }
   PetscCall(MatBAIJCUDAGetValues_Private(A, parts, &v));
   PetscCall(MatSetValuesCOO(C, v, INSERT_VALUES));
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
@@ -251,6 +254,8 @@ PetscErrorCode MatConvert_AIJCUSPARSE_BAIJCUDA(Mat A, MatType type, MatReuse reu
     PetscCall(MatSetPreallocationCOO(C, n[0] + n[1], i, j));
     PetscCall(PetscFree2(i, j));
     PetscCall(MatBAIJCUDACOOSetSource_Private(C, &now));
+    /* another pattern in the place of that of *B, which MatHeaderReplace() gives the nonzero state of C */
+    if (reuse == MAT_REUSE_MATRIX) C->nonzerostate = PetscMax(C->nonzerostate, (*B)->nonzerostate + 1);
   }
   PetscCall(MatBAIJCUDATakeEntries_Private(C, parts, n));
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));

@@ -54,6 +54,7 @@ static PetscErrorCode MatConvert_BAIJCUDA_BAIJ(Mat A, MatType newtype, MatReuse 
     PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(MatBAIJCUDAToHost_Private(A)); /* else a duplicate would have them in the memory of the backend first */
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
   PetscCall(MatBAIJCUDARemove_Private(C));
   *B = C;
@@ -139,6 +140,7 @@ PetscErrorCode MatDuplicate_BAIJCUDA(Mat A, MatDuplicateOption op, Mat *B)
     MatBAIJCUDA_Private(*B)->ops.mult    = c->ops.mult;
     MatBAIJCUDA_Private(*B)->ops.multadd = c->ops.multadd;
   }
+  MatBAIJCUDA_Private(*B)->made = c->made; /* the same pattern */
   PetscCall(MatBAIJCUDACOOShare_Private(A, *B));
   if (ahead && !c->mpi) PetscCall(MatBAIJCUDACopyAhead_Private(A, *B));
   else if (ahead) MatBAIJCUDA_Private(*B)->ahead = PETSC_TRUE;

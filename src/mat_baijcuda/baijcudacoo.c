@@ -19,6 +19,7 @@ struct _n_MatBAIJCOO {
   PetscCount               n; /* coordinates */
   MatBAIJCOOPart           part[2];
   PetscObjectState         pattern[2]; /* of the parts when values came first, -1: none came */
+  PetscObjectState         made[2];    /* of the parts */
   MatBAIJCUDAPattern       source;     /* whose entries the coordinates are; zero: nobody's */
 };
 
@@ -92,7 +93,8 @@ PetscErrorCode MatBAIJCUDACOOIsFrom_Private(Mat A, const MatBAIJCUDAPattern *sou
   if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBAIJCUDAParts_Private(A, parts, &garray));
   for (int k = 0; k < 2; k++)
-    if (parts[k] && coo->pattern[k] != parts[k]->nonzerostate) *is = PETSC_FALSE;
+    if (parts[k] && (coo->pattern[k] != parts[k]->nonzerostate || coo->made[k] != MatBAIJCUDA_Private(parts[k])->made))
+      *is = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -375,6 +377,7 @@ PetscErrorCode MatSetPreallocationCOO_BAIJCUDA(Mat A, PetscCount n, PetscInt i[]
   for (int k = 0; k < 2; k++) {
     c->coo->pattern[k] = -1;
     if (!parts[k]) continue;
+    c->coo->made[k] = MatBAIJCUDA_Private(parts[k])->made;
     PetscCall(MatBAIJCUDACOOPlaces_Private(A, parts[k], (PetscBool)(k == 1), garray, n, i, j, place));
     PetscCall(MatBAIJCUDACOOPart_Private(A, parts[k], n, place, &c->coo->part[k]));
   }

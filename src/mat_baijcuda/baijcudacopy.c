@@ -12,6 +12,23 @@ PetscObjectState MatBAIJCUDANextShape_Private(void)
   return ++shape;
 }
 
+/* What plans for these parts go by: the nonzero state is not enough, as preallocation leaves it as it was */
+PetscErrorCode MatBAIJCUDAGetPattern_Private(const Mat parts[2], MatBAIJCUDAPattern *p)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  for (int k = 0; k < 2; k++) {
+    if (!parts[k]) continue;
+    PetscCall(PetscObjectGetId((PetscObject)parts[k], &p->id[k]));
+    PetscCall(MatGetNonzeroState(parts[k], &p->state[k]));
+    PetscCall(MatBAIJCUDAIs_Private(parts[k], &is));
+    if (is) p->made[k] = MatBAIJCUDA_Private(parts[k])->made;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatBAIJCUDAGetBackend_Private(Mat A)
 {
   Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
@@ -127,9 +144,11 @@ PetscErrorCode MatBAIJCUDAUpdate_Private(Mat A, PetscBool trans)
 
 /*
   The nonzero state of a MATMPIBAIJ is the sum of those of its parts. Preallocation makes one part anew, which counts
-  from 0: the sum may be what it was for another pattern, and preconditioners would keep theirs. So a new part counts on
+  from 0: the sum may be what it was for another pattern, and preconditioners would keep theirs. So a new part counts
+  on; anew: a part that is another one is new, and not one that PETSc has taken apart in an assembly, which counts on
+  itself
 */
-PetscErrorCode MatBAIJCUDAWatchParts_Private(Mat A)
+PetscErrorCode MatBAIJCUDAWatchParts_Private(Mat A, PetscBool anew)
 {
   Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
   Mat           other;
@@ -140,7 +159,7 @@ PetscErrorCode MatBAIJCUDAWatchParts_Private(Mat A)
   PetscCall(SpikeMatMPIBAIJGetSeqBAIJ(A, NULL, &other, NULL));
   if (!other) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetId((PetscObject)other, &id));
-  if (c->otherid && c->otherid != id) other->nonzerostate = PetscMax(other->nonzerostate, c->otherstate + 1);
+  if (anew && c->otherid && c->otherid != id) other->nonzerostate = PetscMax(other->nonzerostate, c->otherstate + 1);
   c->otherid    = id;
   c->otherstate = PetscMax(other->nonzerostate, c->otherstate);
   PetscFunctionReturn(PETSC_SUCCESS);

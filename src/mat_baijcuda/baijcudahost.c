@@ -159,7 +159,7 @@ static void MatBAIJCUDACountEnd_Private(Mat A, PetscObjectState before)
   Mat_BAIJCUDA          *c   = MatBAIJCUDA_Private(A);
   const PetscObjectState sum = A->nonzerostate;
 
-  if (!c->mpi) return;
+  if (!c->mpi || before == -1) return; /* inside of another operation, which ends so: the sum is for that */
   A->nonzerostate = before;
   if (sum == -1 || sum == c->sum) return;
   c->sum          = sum;
@@ -253,13 +253,13 @@ static PetscErrorCode MatAssemblyEnd_BAIJCUDA(Mat A, MatAssemblyType type)
 
   PetscFunctionBegin;
   if (c->mpi && !A->nooffprocentries) PetscCall(MatBAIJCUDAToHost_Private(A)); /* others may have sent values */
-  if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A));
+  if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A, PETSC_TRUE));
   MatBAIJCUDACountBegin_Private(A, &before);
   ierr = (*c->ops.assemblyend)(A, type);
   MatBAIJCUDACountEnd_Private(A, before);
   PetscCall(ierr);
   PetscCall(MatBAIJCUDAWrap_Private(A));
-  if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A));
+  if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A, PETSC_FALSE));
   if (!c->mpi || type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
   if (c->list.planned) PetscCall(MatBAIJCUDAPlan_Private(A));

@@ -32,20 +32,8 @@ typedef struct _n_MatBAIJCOO MatBAIJCOO;
 /* Parts of a matrix and the patterns that they had, for what was planned for these; parts[1] may be NULL */
 typedef struct {
   PetscObjectId    id[2];
-  PetscObjectState state[2];
+  PetscObjectState state[2], made[2];
 } MatBAIJCUDAPattern;
-
-static inline PetscErrorCode MatBAIJCUDAGetPattern_Private(const Mat parts[2], MatBAIJCUDAPattern *p)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(p, sizeof(*p)));
-  for (int k = 0; k < 2; k++) {
-    if (!parts[k]) continue;
-    PetscCall(PetscObjectGetId((PetscObject)parts[k], &p->id[k]));
-    PetscCall(MatGetNonzeroState(parts[k], &p->state[k]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* In A->spptr, which MATBAIJ does not use */
 typedef struct {
@@ -61,6 +49,7 @@ typedef struct {
   PetscScalar  *val;
   /* another number for each memory of pattern or values, in the whole process; of MATMPIBAIJCUDA of either part */
   PetscObjectState shape, partshape[2];
+  PetscObjectState made;    /* likewise for each preallocation, which leaves the nonzero state as it was */
   PetscObjectState pattern; /* nonzero state of what mat has, -1: none */
   /*
     Object state of A when the copy had its values, -1: none. Of MATMPIBAIJCUDA: when the states of its parts were right
@@ -117,9 +106,10 @@ static inline PetscBool MatBAIJCUDAHasKernels_Private(Mat A)
 /* baijcudacopy.c */
 PETSC_INTERN PetscObjectState MatBAIJCUDANextShape_Private(void);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetBackend_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetPattern_Private(const Mat[2], MatBAIJCUDAPattern *);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdate_Private(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAWatchParts_Private(Mat);
+PETSC_INTERN PetscErrorCode   MatBAIJCUDAWatchParts_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetChangedParts_Private(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);

@@ -145,12 +145,13 @@ PetscErrorCode MatGetDiagonal_BAIJCUDA(Mat A, Vec v)
   Mat             parts[2];
 
   PetscFunctionBegin;
-  if (c->ahead) { /* on all ranks */
+  if (c->ahead) {
     PetscCall(MatBAIJCUDAHold_Private(A, parts));
     if (MatBAIJCUDAIsAhead_Private(parts[0])) PetscCall(MatBAIJCUDAGetDiagonalPlaces_Private(parts[0], &place));
     has = (PetscBool)(place || !A->rmap->n);
-    PetscCall(SpikePetscObjectAgree((PetscObject)A, &has)); /* PETSc's way is collective on v */
   }
+  /* PETSc's way is collective on v; MatGetRow() and MatSetValues() fetch values on one rank alone */
+  if (c->mpi) PetscCall(SpikePetscObjectAgree((PetscObject)A, &has));
   if (!has) {
     PetscCall(MatBAIJCUDAToHost_Private(A));
     PetscCall((*c->ops.getdiagonal)(A, v));

@@ -333,13 +333,13 @@ PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, const SpikePivot *partition,
   PetscBool       fits;
 
   PetscFunctionBegin;
+  s->info.scarce = PETSC_FALSE;
   if (s->type != PC_SPIKE_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   most[0] = PCSpikeDecay_Private(s); /* 0 on a rank without interfaces, which others may have */
   most[1] = changes ? 1.0 : 0.0;
   most[2] = b->coupled && partition->nboost > 0 ? 1.0 : 0.0;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 3, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  s->full        = (PetscBool)(!(most[0] <= PCSpikeMayNeglect_Private(s)) || most[2] > 0.0 || s->coupling.exact);
-  s->info.scarce = PETSC_FALSE;
+  s->full = (PetscBool)(!(most[0] <= PCSpikeMayNeglect_Private(s)) || most[2] > 0.0 || s->coupling.exact);
   if (!s->full || most[1] == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   if (!(most[0] <= PCSpikeMayNeglect_Private(s)))
     PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)most[0]));
