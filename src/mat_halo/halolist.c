@@ -255,10 +255,15 @@ PetscErrorCode MatHaloListColumnsBegin_Private(MatHaloList *l, PetscObject objec
 {
   MatHaloColumns *c = &l->columns;
   MatHalo        *h = &c->halo;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   if (!l->halo.active || !m) PetscFunctionReturn(PETSC_SUCCESS);
-  if (c->most < m) PetscCall(MatHaloListConnectColumns_Private(l, object, m));
+  if (c->most < m) {
+    ierr = MatHaloListConnectColumns_Private(l, object, m);
+    if (ierr) c->most = 0; /* half of it: the next product begins anew */
+    PetscCall(ierr);
+  }
   c->few = (PetscBool)(m <= c->most / 4);
   if (c->few) {
     PetscCall(MatHaloListFewColumns_Private(l, m, ld, X));
@@ -268,7 +273,9 @@ PetscErrorCode MatHaloListColumnsBegin_Private(MatHaloList *l, PetscObject objec
     c->ld   = ld;
     c->m    = m;
     c->unit = ld % l->bs ? 1 : l->bs; /* blocks of all columns begin at multiples of bs, or may not */
-    PetscCall(MatHaloListPackColumns_Private(l));
+    ierr    = MatHaloListPackColumns_Private(l);
+    if (ierr) c->ld = -1;
+    PetscCall(ierr);
   }
   PetscCall((*l->b->k->pack)(l->b, c->unit, h->sendat[h->nsend] / c->unit, c->pack, X, h->message));
   PetscCall(MatHaloLeave_Private(h, PETSC_FALSE, PETSC_FALSE));
