@@ -169,6 +169,7 @@ static PetscErrorCode MakeMat(const BlockCase *c, PetscInt nlocal, PetscReal sca
   PetscCall(MatSetSizes(*A, nlocal * c->bs, nlocal * c->bs, c->nb * c->bs, c->nb * c->bs));
   PetscCall(MatSetType(*A, type));
   if (bs) PetscCall(MatSetBlockSize(*A, c->bs));
+  PetscCall(MatDIASetMaxFill(*A, 1e6)); /* MATDIA refuses random patterns, which have many diagonals */
   PetscCall(MatSetUp(*A));
   if (strcmp(type, MATDENSE)) PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(BlockSet(c, scale, *A));
