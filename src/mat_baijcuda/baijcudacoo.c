@@ -60,16 +60,6 @@ PetscErrorCode MatBAIJCUDACOOShare_Private(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatBAIJCUDAParts_Private(Mat A, Mat parts[2], const PetscInt *garray[])
-{
-  PetscFunctionBegin;
-  parts[0] = A;
-  parts[1] = NULL;
-  *garray  = NULL;
-  if (MatBAIJCUDA_Private(A)->mpi) PetscCall(MatBAIJCUDAGetParts_Private(A, parts, garray));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The coordinates of A are those of the entries of a matrix, in its order */
 PetscErrorCode MatBAIJCUDACOOSetSource_Private(Mat A, const MatBAIJCUDAPattern *source)
 {
@@ -91,7 +81,7 @@ PetscErrorCode MatBAIJCUDACOOIsFrom_Private(Mat A, const MatBAIJCUDAPattern *sou
   coo = MatBAIJCUDA_Private(A)->coo;
   *is = (PetscBool)(coo && !memcmp(&coo->source, source, sizeof(*source)));
   if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBAIJCUDAParts_Private(A, parts, &garray));
+  PetscCall(MatBAIJCUDAGetParts_Private(A, parts, &garray));
   for (int k = 0; k < 2; k++)
     if (parts[k] && (coo->pattern[k] != parts[k]->nonzerostate || coo->made[k] != MatBAIJCUDA_Private(parts[k])->made))
       *is = PETSC_FALSE;
@@ -265,7 +255,7 @@ PetscErrorCode MatSetValuesCOO_BAIJCUDA(Mat A, const PetscScalar v[], InsertMode
   PetscFunctionBegin;
   PetscCheck(coo, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "The matrix has no coordinates: call MatSetPreallocationCOO() first");
-  PetscCall(MatBAIJCUDAParts_Private(A, parts, &garray));
+  PetscCall(MatBAIJCUDAGetParts_Private(A, parts, &garray));
   PetscCall(MatBAIJCUDAGetBackend_Private(A));
   if (mode == ADD_VALUES && c->mpi) PetscCall(MatBAIJCUDAUpdateParts_Private(A, PETSC_FALSE, parts));
   PetscCall(MatBAIJCUDACOOStage_Private(A, &v));
@@ -372,7 +362,7 @@ PetscErrorCode MatSetPreallocationCOO_BAIJCUDA(Mat A, PetscCount n, PetscInt i[]
   c->coo->refct = 1;
   c->coo->k     = c->k;
   c->coo->n     = n;
-  PetscCall(MatBAIJCUDAParts_Private(A, parts, &garray));
+  PetscCall(MatBAIJCUDAGetParts_Private(A, parts, &garray));
   PetscCall(PetscMalloc1(n, &place));
   for (int k = 0; k < 2; k++) {
     c->coo->pattern[k] = -1;

@@ -166,12 +166,18 @@ PetscErrorCode MatBAIJCUDAWatchParts_Private(Mat A, PetscBool anew)
 }
 
 /*
-  MATMPIBAIJCUDA: its diagonal part and the other one, both MATSEQBAIJCUDA, and bound to the CPU where A is; PETSc makes
-  them anew as MATSEQBAIJ in preallocation and where the pattern grows, on some ranks perhaps
+  MATSEQBAIJCUDA: A. MATMPIBAIJCUDA: its diagonal part and the other one, both MATSEQBAIJCUDA, and bound to the CPU
+  where A is; PETSc makes them anew as MATSEQBAIJ in preallocation and where the pattern grows, on some ranks perhaps
 */
 PetscErrorCode MatBAIJCUDAGetParts_Private(Mat A, Mat parts[2], const PetscInt *garray[])
 {
   PetscFunctionBegin;
+  if (!MatBAIJCUDA_Private(A)->mpi) {
+    parts[0] = A;
+    parts[1] = NULL;
+    if (garray) *garray = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(SpikeMatMPIBAIJGetSeqBAIJ(A, &parts[0], &parts[1], garray));
   for (int k = 0; k < 2; k++) {
     PetscBool is;

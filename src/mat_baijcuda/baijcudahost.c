@@ -166,32 +166,31 @@ static void MatBAIJCUDACountEnd_Private(Mat A, PetscObjectState before)
   A->nonzerostate = PetscMax(before + 1, sum);
 }
 
+/* PETSc's operation op of A, which may change the pattern */
+#define MatBAIJCUDACounted(A, op, ...) \
+  do { \
+    PetscObjectState before; \
+    PetscErrorCode   ierr; \
+    MatBAIJCUDACountBegin_Private(A, &before); \
+    ierr = (*MatBAIJCUDA_Private(A)->ops.op)(__VA_ARGS__); \
+    MatBAIJCUDACountEnd_Private(A, before); \
+    PetscCall(ierr); \
+  } while (0)
+
 static PetscErrorCode MatZeroRows_BAIJCUDA(Mat A, PetscInt n, const PetscInt *rows, PetscScalar diag, Vec x, Vec b)
 {
-  PetscObjectState before;
-  PetscErrorCode   ierr;
-
   PetscFunctionBegin;
   PetscCall(MatBAIJCUDAToHost_Private(A));
-  MatBAIJCUDACountBegin_Private(A, &before);
-  ierr = (*MatBAIJCUDA_Private(A)->ops.zerorows)(A, n, rows, diag, x, b);
-  MatBAIJCUDACountEnd_Private(A, before);
-  PetscCall(ierr);
+  MatBAIJCUDACounted(A, zerorows, A, n, rows, diag, x, b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatZeroRowsColumns_BAIJCUDA(Mat A, PetscInt n, const PetscInt *rows, PetscScalar diag, Vec x,
                                                   Vec b)
 {
-  PetscObjectState before;
-  PetscErrorCode   ierr;
-
   PetscFunctionBegin;
   PetscCall(MatBAIJCUDAToHost_Private(A));
-  MatBAIJCUDACountBegin_Private(A, &before);
-  ierr = (*MatBAIJCUDA_Private(A)->ops.zerorowscolumns)(A, n, rows, diag, x, b);
-  MatBAIJCUDACountEnd_Private(A, before);
-  PetscCall(ierr);
+  MatBAIJCUDACounted(A, zerorowscolumns, A, n, rows, diag, x, b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -246,18 +245,13 @@ static PetscErrorCode MatLoad_BAIJCUDA(Mat A, PetscViewer viewer)
 /* Collective: the parts have their types, and a halo that there is fits the new pattern */
 static PetscErrorCode MatAssemblyEnd_BAIJCUDA(Mat A, MatAssemblyType type)
 {
-  Mat_BAIJCUDA    *c = MatBAIJCUDA_Private(A);
-  Mat              parts[2];
-  PetscObjectState before;
-  PetscErrorCode   ierr;
+  Mat_BAIJCUDA *c = MatBAIJCUDA_Private(A);
+  Mat           parts[2];
 
   PetscFunctionBegin;
   if (c->mpi && !A->nooffprocentries) PetscCall(MatBAIJCUDAToHost_Private(A)); /* others may have sent values */
   if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A, PETSC_TRUE));
-  MatBAIJCUDACountBegin_Private(A, &before);
-  ierr = (*c->ops.assemblyend)(A, type);
-  MatBAIJCUDACountEnd_Private(A, before);
-  PetscCall(ierr);
+  MatBAIJCUDACounted(A, assemblyend, A, type);
   PetscCall(MatBAIJCUDAWrap_Private(A));
   if (c->mpi) PetscCall(MatBAIJCUDAWatchParts_Private(A, PETSC_FALSE));
   if (!c->mpi || type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);

@@ -6,16 +6,6 @@
 #include "baijcudaimpl.h"
 #include "common/agree.h"
 
-/* A, or of MATMPIBAIJCUDA its parts */
-static PetscErrorCode MatBAIJCUDAHold_Private(Mat A, Mat parts[2])
-{
-  PetscFunctionBegin;
-  parts[0] = A;
-  parts[1] = NULL;
-  if (MatBAIJCUDA_Private(A)->mpi) PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether the values of a MATSEQBAIJCUDA are those of its copy alone */
 static PetscBool MatBAIJCUDAIsAhead_Private(Mat A)
 {
@@ -67,7 +57,7 @@ PetscErrorCode MatScale_BAIJCUDA(Mat A, PetscScalar a)
     PetscCall((*c->ops.scale)(A, a));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatBAIJCUDAHold_Private(A, parts));
+  PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
   for (int k = 0; k < 2; k++) {
     if (!parts[k]) continue;
     if (MatBAIJCUDAIsAhead_Private(parts[k])) PetscCall(MatBAIJCUDAScaleCopy_Private(parts[k], a));
@@ -88,7 +78,7 @@ PetscErrorCode MatZeroEntries_BAIJCUDA(Mat A)
 
   PetscFunctionBegin;
   if (c->ahead) {
-    PetscCall(MatBAIJCUDAHold_Private(A, parts));
+    PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
     for (int k = 0; k < 2; k++) {
       if (!parts[k]) continue;
       MatBAIJCUDA_Private(parts[k])->ahead  = PETSC_FALSE;
@@ -146,7 +136,7 @@ PetscErrorCode MatGetDiagonal_BAIJCUDA(Mat A, Vec v)
 
   PetscFunctionBegin;
   if (c->ahead) {
-    PetscCall(MatBAIJCUDAHold_Private(A, parts));
+    PetscCall(MatBAIJCUDAGetParts_Private(A, parts, NULL));
     if (MatBAIJCUDAIsAhead_Private(parts[0])) PetscCall(MatBAIJCUDAGetDiagonalPlaces_Private(parts[0], &place));
     has = (PetscBool)(place || !A->rmap->n);
   }
