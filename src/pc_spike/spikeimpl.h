@@ -120,7 +120,7 @@ typedef struct {
   PetscBool interfaces;        /* pivots of reduced systems were boosted, or are zero, on any rank           */
   PetscInt  weak;              /* of the fill that decided: rows that are not dominant, -1: not known        */
   PetscInt  now;               /* boosted pivots of this setup, on all ranks                                 */
-  PetscInt  boosts;            /* those of factors that were good, -1: of none                               */
+  PetscInt  boosts;            /* those of the factors that were taken, -1: of none                          */
   PetscReal amplified;         /* that of the border of these, 0: of none                                    */
 } PCSpikeTrial;
 

@@ -22,8 +22,9 @@
                        are not finite
 
   so that dominant matrices without a border and without boosted pivots pay for a look at their rows, inside of the
-  fill, and nothing else. Later values of the pattern are tried again for more boosted pivots than those of factors that
-  were good, or for a border that amplifies ten times as much, where no other way was taken, or rows are dominant.
+  fill, and nothing else. Later values of the pattern are tried again for more boosted pivots than those of the factors
+  that were taken, good or the least wrong, or for a border that amplifies ten times as much, where no other way was
+  taken, or rows are dominant.
 
   Both limits leave digits: the fourth root of the rounding unit's inverse, and its square root over 64
 */
@@ -65,7 +66,7 @@ static PetscBool PCSpikeTrialMay_Private(const PC_Spike *s)
                      (s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_PARTITION));
 }
 
-/* Whether boosted pivots and a border, which give reason for doubt, are as they were when factors were good */
+/* Whether boosted pivots and a border, which give reason for doubt, are as they were when these factors were taken */
 static PetscErrorCode PCSpikeTrialKnown_Private(PC pc, const SpikeFillStats *st, const PCSpikePivots *pivots,
                                                 PetscBool *known)
 {
@@ -282,8 +283,6 @@ PetscErrorCode PCSpikeTrialAfter_Private(PC pc, PetscBool reuse, const SpikeFill
   if (good && (reuse || !t->decided)) { /* the first one that is good */
     t->error[t->way] = error;
     t->decided       = PETSC_TRUE;
-    t->boosts        = t->now;
-    t->amplified     = s->border.T ? s->border.amplified : 0.0;
   } else if (reuse) {
     *again = (PetscBool) !(error <= 10 * t->error[t->way]);
     if (*again) {
@@ -291,6 +290,10 @@ PetscErrorCode PCSpikeTrialAfter_Private(PC pc, PetscBool reuse, const SpikeFill
       PCSpikeTrialLeave_Private(s);
     }
   } else if (!t->decided) PetscCall(PCSpikeTrialGoOn_Private(pc, error, again));
+  if (t->decided && !*again && (good || !reuse) && error < PETSC_MAX_REAL) {
+    t->boosts    = t->now;
+    t->amplified = s->border.T ? s->border.amplified : 0.0;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
