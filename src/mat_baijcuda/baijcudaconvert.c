@@ -4,6 +4,7 @@
   MATBAIJCUDA
 */
 #include "baijcudaimpl.h"
+#include "common/agree.h"
 #include "common/matconvert.h"
 
 static MatType MatBAIJCUDAType_Private(PetscBool mpi)
@@ -26,38 +27,95 @@ static PetscErrorCode MatBAIJCUDAAdopt_Private(Mat A, PetscBool bound)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the blocks of two MATSEQBAIJ, each of PETSc's type or ours, are in the same places */
+static PetscErrorCode MatBAIJCUDASameBlocks_Private(Mat A, Mat B, PetscBool *same)
+{
+  const PetscInt *ai, *aj, *bi, *bj;
+  PetscInt        ma, mb;
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_TRUE, &ma, &ai, &aj, &done));
+  PetscCall(MatGetRowIJ(B, 0, PETSC_FALSE, PETSC_TRUE, &mb, &bi, &bj, &done));
+  *same = (PetscBool)(ma == mb);
+  if (*same && ma) PetscCall(PetscArraycmp(ai, bi, ma + 1, same));
+  if (*same && ma) PetscCall(PetscArraycmp(aj, bj, ai[ma], same));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_TRUE, &ma, &ai, &aj, &done));
+  PetscCall(MatRestoreRowIJ(B, 0, PETSC_FALSE, PETSC_TRUE, &mb, &bi, &bj, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Collective: the same of A and B, and whether both are for one rank or both for several */
+static PetscErrorCode MatBAIJCUDASamePattern_Private(Mat A, Mat B, PetscBool *same)
+{
+  const PetscInt *garray[2];
+  const PetscInt  bs = A->rmap->bs;
+  Mat             parts[2][2];
+  PetscBool       mpi[2];
+
+  PetscFunctionBegin;
+  *same = (PetscBool)(bs == B->rmap->bs && A->cmap->bs == B->cmap->bs && A->assembled && B->assembled);
+  for (int k = 0; k < 2; k++)
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)(k ? B : A), &mpi[k], MATMPIBAIJ, MATMPIBAIJCUDA, ""));
+  *same = (PetscBool)(*same && mpi[0] == mpi[1]);
+  if (*same && !mpi[0]) PetscCall(MatBAIJCUDASameBlocks_Private(A, B, same));
+  else if (*same) {
+    for (int k = 0; k < 2; k++) PetscCall(SpikeMatMPIBAIJGetSeqBAIJ(k ? B : A, &parts[k][0], &parts[k][1], &garray[k]));
+    *same = (PetscBool)(parts[0][1]->cmap->n == parts[1][1]->cmap->n);
+    if (*same) PetscCall(PetscArraycmp(garray[0], garray[1], parts[0][1]->cmap->n / bs, same));
+    for (int p = 0; p < 2 && *same; p++) PetscCall(MatBAIJCUDASameBlocks_Private(parts[0][p], parts[1][p], same));
+  }
+  PetscCall(SpikePetscObjectAgree((PetscObject)A, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a conversion into B, which has another pattern than C: it is C from now on, for preconditioners too */
+static PetscErrorCode MatBAIJCUDAReplace_Private(Mat *C, Mat B)
+{
+  PetscFunctionBegin;
+  (*C)->nonzerostate = PetscMax((*C)->nonzerostate, B->nonzerostate + 1);
+  PetscCall(MatHeaderReplace(B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MATSEQBAIJ and MATMPIBAIJ to ours: their blocks stay where they are */
 static PetscErrorCode MatConvert_BAIJ_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
-  Mat C = A;
+  Mat       C    = A;
+  PetscBool same = PETSC_FALSE;
 
   PetscFunctionBegin;
   (void)newtype; /* the root name, perhaps */
-  if (reuse == MAT_REUSE_MATRIX) {
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatBAIJCUDASamePattern_Private(A, *B, &same));
+  if (same) {
     PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+  if (reuse != MAT_INPLACE_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
   PetscCall(MatBAIJCUDAAdopt_Private(C, PETSC_FALSE));
-  *B = C;
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatBAIJCUDAReplace_Private(&C, *B));
+  else *B = C;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* And back */
 static PetscErrorCode MatConvert_BAIJCUDA_BAIJ(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
-  Mat C = A;
+  Mat       C    = A;
+  PetscBool same = PETSC_FALSE;
 
   PetscFunctionBegin;
   (void)newtype;
-  if (reuse == MAT_REUSE_MATRIX) {
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatBAIJCUDASamePattern_Private(A, *B, &same));
+  if (same) {
     PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatBAIJCUDAToHost_Private(A)); /* else a duplicate would have them in the memory of the backend first */
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+  if (reuse != MAT_INPLACE_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
   PetscCall(MatBAIJCUDARemove_Private(C));
-  *B = C;
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatBAIJCUDAReplace_Private(&C, *B));
+  else *B = C;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +159,7 @@ PetscErrorCode MatConvert_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *
 PetscErrorCode MatConvertFrom_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
   Mat         C;
-  PetscBool   mpi, root, baij, done;
+  PetscBool   mpi, root, baij, done, same;
   PetscMPIInt size;
 
   PetscFunctionBegin;
@@ -119,7 +177,9 @@ PetscErrorCode MatConvertFrom_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, M
   PetscCall(MatConvert(A, mpi ? MATMPIBAIJ : MATSEQBAIJ, MAT_INITIAL_MATRIX, &C));
   PetscCall(MatBAIJCUDAInstall_Private(C, MatBAIJCUDAType_Private(mpi)));
   if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(C, *B, SAME_NONZERO_PATTERN));
+    PetscCall(MatBAIJCUDASamePattern_Private(C, *B, &same));
+    if (same) PetscCall(MatCopy(C, *B, SAME_NONZERO_PATTERN));
+    else PetscCall(MatBAIJCUDAReplace_Private(&C, *B));
     PetscCall(MatDestroy(&C));
   } else if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
   else *B = C;
