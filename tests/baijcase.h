@@ -119,7 +119,7 @@ static inline PetscErrorCode BaijSetAll(Vec y, PetscScalar value)
 
 /*
   All products with vectors: A as B, which is a MATBAIJ. host: vectors of the host, whatever A wants. MATBAIJ has no A^H
-  for all sizes of blocks
+  for all sizes of blocks. MatMultTransposeAdd() of MATAIJCUSPARSE adds what was in the result (PETSc 3.26.1)
 */
 static inline PetscErrorCode BaijProducts(Mat A, Mat B, PetscBool host, const char where[])
 {
@@ -159,7 +159,7 @@ static inline PetscErrorCode BaijProducts(Mat A, Mat B, PetscBool host, const ch
     else PetscCall(MatMultTranspose(A, y, w));
     PetscCall(BaijSame(w, x, hermitian ? "A^H y" : "A^T y", where));
     PetscCall(VecAXPY(x, 1.0, u[1]));
-    PetscCall(VecSet(w, NAN));
+    PetscCall(VecSet(w, ours ? NAN : 0.0));
     if (hermitian) PetscCall(MatMultHermitianTransposeAdd(A, y, u[1], w));
     else PetscCall(MatMultTransposeAdd(A, y, u[1], w));
     PetscCall(BaijSame(w, x, hermitian ? "A^H y + z" : "A^T y + z", where));
