@@ -198,6 +198,7 @@ static inline PetscBool IsSparse(SpikeBlockOp op)
   return (PetscBool)(op != SPIKE_BLOCK_AXPY && op != SPIKE_BLOCK_DOT);
 }
 
+/* Of sparse products k > 0 is the number of block columns; with -k of them all rows are full, but each seventh empty */
 static inline PetscErrorCode CaseCreate(SpikeBlock *b, PetscSpikePrecision precision, SpikeBlockOp op,
                                         SpikeBlockMode mode, PetscBool rowmajor, PetscInt n, PetscInt k, PetscInt m,
                                         PetscInt bs, PetscBool inplace, PetscInt pad, Case *c)
@@ -225,10 +226,10 @@ static inline PetscErrorCode CaseCreate(SpikeBlock *b, PetscSpikePrecision preci
     else t->ldz = t->ldx;
     PetscCall(TallCreate(b, precision, PETSC_FALSE, k, m, pad, &t->ldy, &c->Y));
   } else {
-    const PetscInt nb = n / bs, other = k ? k : PetscMax(nb - 3, 1);
+    const PetscInt nb = n / bs, other = k ? PetscAbs(k) : PetscMax(nb - 3, 1), perrow = k < 0 ? -k : 5;
 
-    if (op == SPIKE_BLOCK_MULT) PetscCall(SparseCreate(bs, nb, other, 5, &c->S));
-    else PetscCall(SparseCreate(bs, other, nb, 5, &c->S));
+    if (op == SPIKE_BLOCK_MULT) PetscCall(SparseCreate(bs, nb, other, perrow, &c->S));
+    else PetscCall(SparseCreate(bs, other, nb, perrow, &c->S));
     rows = (op == SPIKE_BLOCK_MULT ? c->S.nb : c->S.mb) * bs;
     t->n = nb * bs;
     PetscCall(TallCreate(b, precision, rowmajor, rows, m, pad, &t->ldx, &c->X));

@@ -67,8 +67,8 @@ static inline PetscErrorCode TestTallLong(SpikeBlock *b, PetscSpikePrecision pre
 static PetscErrorCode TestSparse(SpikeBlock *b, PetscSpikePrecision precision, PetscBool rowmajor)
 {
   const PetscInt columns[] = {1, 2, 4, 5, 8, 16, 19, 32},
-                 few[] = {1, 2, 3, 4, 4, 8, 6, 8, 12, 16, 16, 10, 20, 32, 1, 24, 1}, longbs[] = {4, 4, 8, 16},
-                 longm[] = {4, 8, 12, 2};
+                 few[] = {1, 2, 3, 4, 4, 8, 6, 8, 12, 16, 16, 10, 20, 32, 1, 24, 1}, longbs[] = {4, 4, 8, 16, 3, 4, 5},
+                 longm[] = {4, 8, 12, 2, 1, 1, 1};
   PetscInt count         = 0;
 
   PetscFunctionBegin;
@@ -83,6 +83,9 @@ static PetscErrorCode TestSparse(SpikeBlock *b, PetscSpikePrecision precision, P
       if (op == SPIKE_BLOCK_MULT) /* one vector */
         PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)(bs % 3), rowmajor,
                              bs * (bs % 2 ? 37 : 70), 0, 1, bs, PETSC_FALSE, 4 * (bs / 2 % 2), &cases[count++]));
+      if (op == SPIKE_BLOCK_MULT) /* the same with 300 blocks in a row, or none */
+        PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((bs + 1) % 3), rowmajor, bs * 13, -300, 1,
+                             bs, PETSC_FALSE, 0, &cases[count++]));
       if (op == SPIKE_BLOCK_MULT && (bs == 4 || bs == 8 || bs == 16)) /* these have ways of their own */
         for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(few); k++)
           PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((k + bs / 4) % 3), rowmajor,

@@ -48,7 +48,8 @@ static PetscErrorCode SpikeBlockMatCreate_CUDA(SpikeBlock *s, PetscInt bs, Petsc
   A->nb   = nb;
   A->data = m;
   for (PetscInt i = 0; i < mb; i++) longest = PetscMax(longest, bi[i + 1] - bi[i]);
-  m->even = longest <= 32 || longest / 4 <= bi[mb] / mb;
+  m->even   = longest <= 32 || longest / 4 <= bi[mb] / mb;
+  m->blocks = bi[mb];
   PetscCall(SpikeMallocCopy_CUDA(mb + 1, bi, stream, &m->ai));
   PetscCall(SpikeMallocCopy_CUDA(bi[mb], bj, stream, &m->aj));
   if (trans) PetscCall(SpikeBlockTransposeRows_CUDA(mb, nb, bi, bj, stream, &m->ti, &m->tj, &m->tp, NULL));

@@ -42,8 +42,9 @@ typedef struct {
 
 /* SpikeBlockMat.data: rows of the matrix, and of its transpose */
 typedef struct {
-  PetscInt *ai, *aj, *ti, *tj, *tp;
-  bool      even; /* no row is much longer than others */
+  PetscInt  *ai, *aj, *ti, *tj, *tp;
+  PetscCount blocks;
+  bool       even; /* no row is much longer than others */
 } SpikeBlockMatCUDA;
 
 /* A block of numbers of `size` bytes whose rows, or columns, all begin at multiples of `to` bytes */

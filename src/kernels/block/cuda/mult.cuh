@@ -2,6 +2,7 @@
 /* mult.cuh: products of a matrix of small blocks, or of its transpose, with tall blocks */
 #pragma once
 
+#include "mult_buffer.cuh"
 #include "mult_lanes.cuh"
 #include "mult_stream.cuh"
 #include "mult_wide.cuh"
@@ -92,6 +93,8 @@ static inline unsigned SpikeBlockProductItem(PetscInt multiprocessors, int size,
   const bool lanes = special && m->even && task->m % 4 == 0 &&
                      SpikeBlockPrefersLanes((int)A->bs, columns, size, t->rowmajor) &&
                      (!task->rowmajor || SpikeBlockAligned(task->X, task->ldx, size, 16));
+  const bool buffer = !trans && task->m == 1 && SpikeBlockPrefersBuffer((int)A->bs) && (size_t)A->a % 16 == 0 &&
+                      (!task->rowmajor || task->ldx == 1);
   PetscCount units; /* a warp each */
 
   t->columns   = columns;
@@ -106,6 +109,12 @@ static inline unsigned SpikeBlockProductItem(PetscInt multiprocessors, int size,
   if (lanes) {
     t->kind = SPIKE_BLOCK_KIND_LANES;
     units   = ((PetscCount)t->n * t->bs * (columns / 4) + 31) / 32;
+  } else if (buffer) {
+    t->kind = SPIKE_BLOCK_KIND_BUFFER;
+    t->k    = (int)SpikeBlockBufferWarpRows(t->bs, size, t->n, m->blocks,
+                                            SpikeBlockWarps(t->kind) *
+                                              SpikeBlockLeast(t->kind, columns, t->bs, size, false) * multiprocessors);
+    units   = t->n / t->k + (t->n % t->k ? 1 : 0);
   } else if (special && (task->m == 1 || (pairs && fits))) {
     t->kind = task->m == 1 ? SPIKE_BLOCK_KIND_VECTOR : SPIKE_BLOCK_KIND_WIDE;
     t->k    = (int)SpikeBlockWarpRows(t->kind, t->n, A->bs, size, multiprocessors);

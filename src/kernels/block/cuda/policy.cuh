@@ -28,6 +28,7 @@
     WIDE        A X by tensor cores                  4, 8, 16            4, 8, 16, 32
     LANES       A X by multiplications of the lanes  4; 8 (4 columns)    4, 8, 16
     VECTOR      A x                                  4, 8, 16            1 (MAXCOLS is 4)
+    BUFFER      A x                                  1 to 7, 9 to 15     1 (MAXCOLS is 4)
     STREAM      A x                                  any                 1 (MAXCOLS is 4)
 */
 typedef enum {
@@ -38,6 +39,7 @@ typedef enum {
   SPIKE_BLOCK_KIND_WIDE,
   SPIKE_BLOCK_KIND_LANES,
   SPIKE_BLOCK_KIND_VECTOR,
+  SPIKE_BLOCK_KIND_BUFFER,
   SPIKE_BLOCK_KIND_STREAM
 } SpikeBlockKind;
 
@@ -61,7 +63,8 @@ __host__ __device__ static constexpr bool SpikeBlockIsTall(SpikeBlockKind kind)
 /* A kernel for each block size, and not one for any */
 __host__ __device__ static constexpr bool SpikeBlockHasSizes(SpikeBlockKind kind)
 {
-  return kind == SPIKE_BLOCK_KIND_WIDE || kind == SPIKE_BLOCK_KIND_LANES || kind == SPIKE_BLOCK_KIND_VECTOR;
+  return kind == SPIKE_BLOCK_KIND_WIDE || kind == SPIKE_BLOCK_KIND_LANES || kind == SPIKE_BLOCK_KIND_VECTOR ||
+         kind == SPIKE_BLOCK_KIND_BUFFER;
 }
 
 /* A kernel for each layout */
@@ -88,6 +91,16 @@ __host__ __device__ static constexpr bool SpikeBlockPrefersLanes(int bs, int col
          : bs == 4 && (columns == 4 || (columns == 8 && (size == 4 || !rowmajor)) || (columns == 16 && size == 4));
 }
 
+/*
+  Products with one vector by way of shared memory are the fastest. Its loads are on their way whatever the rows are;
+  those of VECTOR wait for each other at the end of a row, which blocks of 8 and 16 make long enough
+*/
+#define SPIKE_BLOCK_BUFFER_MOST 16
+__host__ __device__ static constexpr bool SpikeBlockPrefersBuffer(int bs)
+{
+  return bs >= 1 && bs <= SPIKE_BLOCK_BUFFER_MOST && bs != 8 && bs != 16;
+}
+
 /* There is such a kernel; bs: 0 where it is for any block size */
 __host__ __device__ static constexpr bool SpikeBlockHasKernel(SpikeBlockKind kind, int columns, int bs,
                                                               SpikeBlockLayout layout, int size)
@@ -97,14 +110,21 @@ __host__ __device__ static constexpr bool SpikeBlockHasKernel(SpikeBlockKind kin
                                  : layout != SPIKE_BLOCK_EITHER)
     return false;
   if (kind == SPIKE_BLOCK_KIND_MULT || kind == SPIKE_BLOCK_KIND_TRANSPOSE) return columns > 4;
+  if (kind == SPIKE_BLOCK_KIND_BUFFER) return columns == 4 && SpikeBlockPrefersBuffer(bs);
+  if (bs != 0 && bs != 4 && bs != 8 && bs != 16) return false;
   if (kind == SPIKE_BLOCK_KIND_LANES) return SpikeBlockPrefersLanes(bs, columns, size, layout == SPIKE_BLOCK_ROWMAJOR);
   return (kind != SPIKE_BLOCK_KIND_VECTOR && kind != SPIKE_BLOCK_KIND_STREAM) || columns == 4;
 }
 
-/* Warps of a thread block. With 8, three thread blocks of WIDE on a multiprocessor have 80 registers a thread */
+/*
+  Warps of a thread block. With 8, three thread blocks of WIDE on a multiprocessor have 80 registers a thread, and the
+  memory of BUFFER is within what a kernel has without asking for more
+*/
 __host__ __device__ static constexpr int SpikeBlockWarps(SpikeBlockKind kind)
 {
-  return kind == SPIKE_BLOCK_KIND_WIDE || kind == SPIKE_BLOCK_KIND_LANES ? 8 : SPIKE_BLOCK_WARPS;
+  return kind == SPIKE_BLOCK_KIND_WIDE || kind == SPIKE_BLOCK_KIND_LANES || kind == SPIKE_BLOCK_KIND_BUFFER
+         ? 8
+         : SPIKE_BLOCK_WARPS;
 }
 
 /*
@@ -115,6 +135,7 @@ __host__ __device__ static constexpr int SpikeBlockLeast(SpikeBlockKind kind, in
                                                          bool rowmajor)
 {
   if (SpikeBlockIsTall(kind)) return columns == 32 ? 1 : 2;
+  if (kind == SPIKE_BLOCK_KIND_BUFFER) return 4;
   if (kind == SPIKE_BLOCK_KIND_LANES) return bs * size > 32 ? 2 : bs * size > 16 && rowmajor ? 3 : 4;
   if (kind == SPIKE_BLOCK_KIND_STREAM) return size > 8 ? 2 : 3;
   if (kind != SPIKE_BLOCK_KIND_WIDE || columns == 32) return 2;
@@ -219,6 +240,57 @@ static inline PetscInt SpikeBlockStreamRows(PetscInt side, PetscInt rows, PetscI
   const PetscInt most = PetscMin(16, rows / (8 * SPIKE_BLOCK_WARPS * multiprocessors));
 
   return PetscMax(side, most / side * side);
+}
+
+/*
+  BUFFER. Bytes of values that a warp has in shared memory: those of 8 warps, and what products with a step have beside
+  them, are within the 48 KB that a kernel has without asking for more. A load from shared memory has Width values.
+  Rows: neighbouring rows of a block that a lane has, all of them where 32 blocks fit in the buffer; else other lanes
+  have the other ones. A warp takes AtOnce blocks in a step and has Steps of them in its buffer, at most 8, and no more
+  than elements of x fit in 64 bytes of registers
+*/
+__host__ __device__ static constexpr int SpikeBlockBufferBytes(int size)
+{
+  return size > 8 ? 4608 : 5760;
+}
+__host__ __device__ static constexpr int SpikeBlockBufferWidth(int bs, int size)
+{
+  const int most = SpikeBlockValues(size);
+
+  return bs % most == 0 ? most : bs % 2 == 0 && most > 1 ? 2 : 1;
+}
+__host__ __device__ static constexpr int SpikeBlockBufferRows(int bs, int size, int bytes)
+{
+  return 32 * bs * bs * size <= bytes ? bs : SpikeBlockBufferWidth(bs, size);
+}
+__host__ __device__ static constexpr int SpikeBlockBufferAtOnce(int bs, int size, int bytes)
+{
+  const int lanes = bs / SpikeBlockBufferRows(bs, size, bytes);
+
+  return PetscMin(32 / lanes, bytes / (bs * bs * size));
+}
+__host__ __device__ static constexpr int SpikeBlockBufferSteps(int bs, int size, int bytes)
+{
+  const int fit  = bytes / (SpikeBlockBufferAtOnce(bs, size, bytes) * bs * bs * size),
+            most = 64 / (SpikeBlockBufferRows(bs, size, bytes) * size);
+
+  return PetscMax(1, PetscMin(fit, PetscMin(most, 8)));
+}
+
+/*
+  BUFFER: block rows of a warp, of at most 31, with `blocks` blocks in all of them, for as many `warps` as the device
+  holds at once: about four buffers' blocks. All warps have as many turns, where they are few: a last one of some warps
+  would take as long as one of all
+*/
+static inline PetscInt SpikeBlockBufferWarpRows(int bs, int size, PetscInt rows, PetscCount blocks, PetscInt warps)
+{
+  const int bytes       = SpikeBlockBufferBytes(size),
+            buffer      = SpikeBlockBufferAtOnce(bs, size, bytes) * SpikeBlockBufferSteps(bs, size, bytes);
+  const PetscInt length = PetscMax(1, (PetscInt)(blocks / PetscMax(1, rows))),
+                 most = PetscMax(1, PetscMin(31, 4 * buffer / length)), share = rows / warps + (rows % warps ? 1 : 0),
+                 turns = share / most + (share % most ? 1 : 0);
+
+  return PetscMax(1, share / PetscMax(1, turns) + (share % PetscMax(1, turns) ? 1 : 0));
 }
 
 /* Solves, for block rows of 8 RT and columns of 8 C8 */

@@ -27,13 +27,14 @@ __global__ void __launch_bounds__(32 * SpikeBlockWarps(JOB), SpikeBlockLeast(JOB
   unsigned                        block, blocks;
   const SpikeBlockItem           &t = SpikeBlockFind(batch, &block, &blocks);
 
-  SpikeAwait();
+  if constexpr (JOB != SPIKE_BLOCK_KIND_BUFFER) SpikeAwait(); /* which awaits by itself */
   if constexpr (JOB == SPIKE_BLOCK_KIND_AXPY) SpikeBlockAxpy<MAXCOLS, MAJOR, V>(t, block, blocks, sums);
   else if constexpr (JOB == SPIKE_BLOCK_KIND_DOT)
     SpikeBlockDot<MAXCOLS, MAJOR, V>(t, block, blocks, sums, batch.tickets);
   else if constexpr (JOB == SPIKE_BLOCK_KIND_WIDE) SpikeBlockMultWide<MAXCOLS, BLOCKSIZE, BYROWS, V>(t, block);
   else if constexpr (JOB == SPIKE_BLOCK_KIND_LANES) SpikeBlockMultLanes<MAXCOLS, BLOCKSIZE, BYROWS, V>(t, block);
   else if constexpr (JOB == SPIKE_BLOCK_KIND_VECTOR) SpikeBlockMultVector<BLOCKSIZE, V>(t, block);
+  else if constexpr (JOB == SPIKE_BLOCK_KIND_BUFFER) SpikeBlockMultBuffer<BLOCKSIZE, V>(t, block);
   else if constexpr (JOB == SPIKE_BLOCK_KIND_STREAM) SpikeBlockMultStream<V>(t, block);
   else SpikeBlockMult<MAXCOLS, JOB == SPIKE_BLOCK_KIND_TRANSPOSE, V>(t, block);
 }
@@ -77,13 +78,13 @@ static SpikeBlockKernel SpikeBlockKernelOf(SpikeBlockLayout layout)
                                            : SpikeBlockKernelOf<JOB, MAXCOLS, BLOCKSIZE, SPIKE_BLOCK_EITHER, V>();
 }
 
-template <SpikeBlockKind JOB, int MAXCOLS, typename V>
+/* Of block sizes up to MOST; 0: any */
+template <SpikeBlockKind JOB, int MAXCOLS, int MOST, typename V>
 static SpikeBlockKernel SpikeBlockKernelOf(int bs, SpikeBlockLayout layout)
 {
-  return !SpikeBlockHasSizes(JOB) ? SpikeBlockKernelOf<JOB, MAXCOLS, 0, V>(layout)
-       : bs == 4                  ? SpikeBlockKernelOf<JOB, MAXCOLS, 4, V>(layout)
-       : bs == 8                  ? SpikeBlockKernelOf<JOB, MAXCOLS, 8, V>(layout)
-                                  : SpikeBlockKernelOf<JOB, MAXCOLS, 16, V>(layout);
+  if constexpr (MOST > 0)
+    if (bs < MOST) return SpikeBlockKernelOf<JOB, MAXCOLS, MOST - 1, V>(bs, layout);
+  return SpikeBlockKernelOf<JOB, MAXCOLS, MOST, V>(layout);
 }
 
 template <SpikeBlockKind JOB, typename V>
@@ -92,11 +93,12 @@ static SpikeBlockKernel SpikeBlockKernelOf(const SpikeBlockItem *t, bool either)
   const SpikeBlockLayout layout = either      ? SPIKE_BLOCK_EITHER
                                 : t->rowmajor ? SPIKE_BLOCK_ROWMAJOR
                                               : SPIKE_BLOCK_COLUMNMAJOR;
+  constexpr int          MOST   = SpikeBlockHasSizes(JOB) ? 16 : 0;
 
-  return t->columns == 4  ? SpikeBlockKernelOf<JOB, 4, V>(t->bs, layout)
-       : t->columns == 8  ? SpikeBlockKernelOf<JOB, 8, V>(t->bs, layout)
-       : t->columns == 16 ? SpikeBlockKernelOf<JOB, 16, V>(t->bs, layout)
-                          : SpikeBlockKernelOf<JOB, 32, V>(t->bs, layout);
+  return t->columns == 4  ? SpikeBlockKernelOf<JOB, 4, MOST, V>(t->bs, layout)
+       : t->columns == 8  ? SpikeBlockKernelOf<JOB, 8, MOST, V>(t->bs, layout)
+       : t->columns == 16 ? SpikeBlockKernelOf<JOB, 16, MOST, V>(t->bs, layout)
+                          : SpikeBlockKernelOf<JOB, 32, MOST, V>(t->bs, layout);
 }
 
 /* The kernel of a task; either: that of both layouts, where there is one */
@@ -117,6 +119,8 @@ static SpikeBlockKernel SpikeBlockKernelOf(const SpikeBlockItem *t, bool either)
     return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_WIDE, V>(t, either);
   case SPIKE_BLOCK_KIND_LANES:
     return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_LANES, V>(t, either);
+  case SPIKE_BLOCK_KIND_BUFFER:
+    return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_BUFFER, V>(t, either);
   case SPIKE_BLOCK_KIND_STREAM:
     return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_STREAM, V>(t, either);
   default:

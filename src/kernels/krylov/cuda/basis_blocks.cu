@@ -19,7 +19,7 @@ static PetscErrorCode SpikeBasisBlocksLaunch(const SpikeKrylovCUDA *h, const Spi
   };
 
   PetscFunctionBegin;
-  rows.t   = SpikeKrylovBlockItem(h, A, A->mb, !BLOCKSIZE);
+  rows.t   = SpikeKrylovBlockItem<BLOCKSIZE>(h, A, A->mb, SpikeBasisMultResident<M, SpikeKrylovBlockRows<BLOCKSIZE>>());
   rows.t.X = args->x;
   if (!c->loan.begin) PetscCall(inside(args, &blocks));
   else {

@@ -105,6 +105,8 @@ static PetscErrorCode SpikeBasisMultStart(const SpikeKrylovCUDA *h, const MATRIX
   for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
   if constexpr (SpikeIsStencil<MATRIX>) kernel = SpikeBasisStencilKernel<M, MATRIX>;
   else kernel = SpikeBasisMultKernel<M, MATRIX>;
+  /* with what blocks always have it may be more than a kernel has without asking for it */
+  if (bytes && !SpikeIsStencil<MATRIX>) PetscCall(SpikeKernelFit((const void *)kernel, SPIKE_KRYLOV_THREADS, bytes));
   PetscCallCUDA(SpikeLaunchEarly(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), bytes, h->stream, rows, a->x, b->y,
                                  p, b->z, a->e, (unsigned)a->before, (unsigned)a->total));
   PetscFunctionReturn(PETSC_SUCCESS);

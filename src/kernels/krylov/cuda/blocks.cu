@@ -43,7 +43,7 @@ static PetscErrorCode SpikeKrylovBlocksLaunch(const SpikeKrylovCUDA *h, const Sp
   };
 
   PetscFunctionBegin;
-  rows.t   = SpikeKrylovBlockItem(h, A, A->mb, !BLOCKSIZE);
+  rows.t   = SpikeKrylovBlockItem<BLOCKSIZE>(h, A, A->mb, SpikeMultResident<SpikeKrylovBlockRows<BLOCKSIZE>>);
   rows.t.X = args->x;
   if (!c->loan.begin) PetscCall(inside(args, &blocks));
   else {
