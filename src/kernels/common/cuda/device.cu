@@ -4,10 +4,16 @@
 
 #include <unordered_map>
 
+#define SPIKE_CLUSTER_PORTABLE 8 /* thread blocks of a cluster that any kernel may have */
+
 typedef struct {
   cudaFuncAttributes has;
   int                threads, resident; /* of the last question; 0 threads before the first */
   size_t             shared;
+  int                blocks; /* of the last cluster, 0 before the first; with so many threads and so much memory */
+  int                clusterthreads;
+  size_t             clustershared;
+  bool               clusters, large; /* whether the device holds one; whether it may have more than portable ones */
 } SpikeKernelRecord;
 
 struct SpikeDeviceRecord {
@@ -139,6 +145,73 @@ PetscErrorCode SpikeKernelFit(const void *kernel, int threads, size_t shared, in
             "block: device %d (%s) gives it %d threads and %d bytes",
             name, threads, shared, k->has.sharedSizeBytes, d->number, has.name, k->has.maxThreadsPerBlock, d->shared);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The attribute has to outlive the configuration */
+static cudaLaunchConfig_t SpikeClusterConfig(int blocks, int threads, size_t shared, cudaStream_t stream,
+                                             cudaLaunchAttribute *attribute)
+{
+  cudaLaunchConfig_t config = {};
+
+  attribute->id               = cudaLaunchAttributeClusterDimension;
+  attribute->val.clusterDim.x = (unsigned)blocks;
+  attribute->val.clusterDim.y = attribute->val.clusterDim.z = 1;
+  config.gridDim                                            = dim3((unsigned)blocks);
+  config.blockDim                                           = dim3((unsigned)threads);
+  config.dynamicSmemBytes                                   = shared;
+  config.stream                                             = stream;
+  config.attrs                                              = attribute;
+  config.numAttrs                                           = 1;
+  return config;
+}
+
+PetscErrorCode SpikeKernelCluster(const void *kernel, int blocks, int threads, size_t shared, bool *fits)
+{
+  SpikeDevice       *d;
+  SpikeKernelRecord *k;
+
+  PetscFunctionBegin;
+  *fits = false;
+  PetscCallCUDA(SpikeKernelFind(kernel, &d, &k));
+  if (d->major < 9 || k->has.ptxVersion < 90) PetscFunctionReturn(PETSC_SUCCESS);
+  if (k->blocks != blocks || k->clusterthreads != threads || k->clustershared != shared) {
+    int resident, clusters = 0;
+
+    k->blocks = 0;
+    PetscCall(SpikeKernelResident(kernel, threads, shared, &resident));
+    if (resident > 0) {
+      cudaLaunchAttribute      attribute;
+      const cudaLaunchConfig_t config = SpikeClusterConfig(blocks, threads, shared, NULL, &attribute);
+      cudaError_t              error  = cudaSuccess;
+
+      if (blocks > SPIKE_CLUSTER_PORTABLE && !k->large) {
+        error    = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+        k->large = error == cudaSuccess;
+      }
+      if (error == cudaSuccess) error = cudaOccupancyMaxActiveClusters(&clusters, kernel, &config);
+      if (error != cudaSuccess) { /* a size that the device does not have */
+        clusters = 0;
+        (void)cudaGetLastError();
+      }
+    }
+    k->clusters       = clusters > 0;
+    k->blocks         = blocks;
+    k->clusterthreads = threads;
+    k->clustershared  = shared;
+  }
+  *fits = k->clusters;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeLaunchCluster(const void *kernel, int blocks, int threads, size_t shared, cudaStream_t stream,
+                                  void **arguments)
+{
+  cudaLaunchAttribute      attribute;
+  const cudaLaunchConfig_t config = SpikeClusterConfig(blocks, threads, shared, stream, &attribute);
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaLaunchKernelExC(&config, kernel, arguments));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
