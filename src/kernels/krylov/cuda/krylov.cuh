@@ -128,16 +128,19 @@ SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_TRAITS)
 
 /*
   row(e) for n rows of NVEC vectors. `threads` call it, each with a number of its own; a round is a pair of rows each,
-  or a row where the vectors are not aligned. e[] has the vectors that READS names; those that WRITES names are stored.
+  or a row where the vectors are not aligned. The last row of an odd number is a round of its own, after the pairs. e[]
+  has the vectors that READS names; those that WRITES names are stored.
 */
 template <int NVEC, unsigned READS, unsigned WRITES, typename F>
 __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt threads, PetscInt n,
                                                        const SpikeKrylovVectors &v, bool wide, F &&row)
 {
+  PetscInt i = number;
+
   if (wide) {
     const PetscInt pairs = n / 2;
 
-    for (PetscInt i = number; i < pairs; i += threads) {
+    for (; i < pairs; i += threads) {
       PetscScalar a[NVEC], b[NVEC];
 
       SpikeUnroll(k, NVEC) {
@@ -160,8 +163,9 @@ __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt
         }
       }
     }
+    i = n % 2 && i == pairs ? n - 1 : n;
   }
-  for (PetscInt i = wide ? n - n % 2 + number : number; i < n; i += threads) {
+  for (; i < n; i += threads) {
     PetscScalar a[NVEC];
 
     SpikeUnroll(k, NVEC)
@@ -214,8 +218,9 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovGather(const PetscScala
   return sum;
 }
 
-/* The host learns the scalars: values first, then, after a fence, the count */
-__device__ static void SpikeKrylovTell(SpikeKrylovDevice *device, SpikeKrylovMail *mail, const SpikeKrylovScalars *s)
+/* The host learns the scalars, or those of them that are in a post: values first, then, after a fence, the count */
+template <typename S>
+__device__ static void SpikeKrylovTell(SpikeKrylovDevice *device, SpikeKrylovMail *mail, const S *s)
 {
   const int k = (int)(device->posted % SPIKE_KRYLOV_POSTS);
 
