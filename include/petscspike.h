@@ -308,10 +308,12 @@ PETSC_EXTERN const char *const KSPFusedSpMVTypes[];
   KSPFusedPersistentType - Whether a fused Krylov method iterates in one kernel that stays on the device
 
   Values:
-+ `KSP_FUSED_PERSISTENT_AUTO` - where it can, and what an iteration moves fits in three quarters of the device's L2
-                                cache
-. `KSP_FUSED_PERSISTENT_OFF`  - never
-- `KSP_FUSED_PERSISTENT_ON`   - where it can
++ `KSP_FUSED_PERSISTENT_AUTO`    - where it can, and what an iteration moves fits in three quarters of the device's L2
+                                   cache
+. `KSP_FUSED_PERSISTENT_OFF`     - never
+. `KSP_FUSED_PERSISTENT_ON`      - where it can
+. `KSP_FUSED_PERSISTENT_GRID`    - where it can, on the whole device
+- `KSP_FUSED_PERSISTENT_CLUSTER` - where it can by one cluster of thread blocks
 
   Level: intermediate
 
@@ -320,7 +322,9 @@ E*/
 typedef enum {
   KSP_FUSED_PERSISTENT_AUTO,
   KSP_FUSED_PERSISTENT_OFF,
-  KSP_FUSED_PERSISTENT_ON
+  KSP_FUSED_PERSISTENT_ON,
+  KSP_FUSED_PERSISTENT_GRID,
+  KSP_FUSED_PERSISTENT_CLUSTER
 } KSPFusedPersistentType;
 PETSC_EXTERN const char *const KSPFusedPersistentTypes[];
 

@@ -4,11 +4,13 @@
   for bit
 */
 static char help[] = "Iterations of fused Krylov methods in one kernel against lockstep.\n\
-  -large ny   the larger grids have 211 by ny points (300 on a device, else 3)\n\n";
+  -large ny   the larger grids have 211 by ny points (300 on a device, else 3)\n\
+  -form on|grid  the faster form of the kernel, or that on the whole device\n\n";
 
 #include "ksptest.h"
 
 static PetscBool persists = PETSC_FALSE; /* whether one kernel is expected */
+static PetscEnum form     = (PetscEnum)KSP_FUSED_PERSISTENT_ON;
 
 /* Two solvers of one kind on one matrix: [0] as it comes, [1] in lockstep */
 typedef struct {
@@ -30,7 +32,7 @@ static PetscErrorCode PairCreate(Mat A, PetscBool cg, PCType pctype, PCSide side
     PetscCall(KSPSetNormType(p->ksp[k], norm));
     PetscCall(KSPSetResidualHistory(p->ksp[k], NULL, 4000, PETSC_TRUE));
     PetscCall(KSPFusedSetLockstep(p->ksp[k], (PetscBool)k));
-    PetscCall(KSPFusedSetPersistent(p->ksp[k], KSP_FUSED_PERSISTENT_ON));
+    PetscCall(KSPFusedSetPersistent(p->ksp[k], (KSPFusedPersistentType)form));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -286,6 +288,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-product", KSPFusedSpMVTypes, &product, NULL));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-form", KSPFusedPersistentTypes, &form, NULL));
   PetscCall(KSPTestOnDevice(&device));
   large    = device ? 300 : 3;
   persists = (PetscBool)(device && product != (PetscEnum)KSP_FUSED_SPMV_PETSC);
@@ -300,8 +303,10 @@ int main(int argc, char **argv)
     PetscCall(TestChanges(PETSC_TRUE, pcs[p], PC_LEFT));
   }
   for (PetscInt cg = 0; cg < 2; cg++) {
-    /* more blocks than a device has multiprocessors */
+    /* more blocks than a device has multiprocessors; rows of many thread blocks of a cluster, an odd number of them */
     PetscCall(TestLengths((PetscBool)cg, 211, large, PCJACOBI, PC_LEFT, KSP_NORM_PRECONDITIONED, PETSC_FALSE));
+    PetscCall(TestLengths((PetscBool)cg, 211, device ? 37 : 3, PCJACOBI, cg ? PC_LEFT : PC_RIGHT,
+                          KSP_NORM_UNPRECONDITIONED, PETSC_FALSE));
     PetscCall(TestLengths((PetscBool)cg, 1, 1, PCNONE, PC_LEFT, KSP_NORM_PRECONDITIONED, PETSC_FALSE));
     PetscCall(TestOthers((PetscBool)cg));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(small); k++)
@@ -322,5 +327,9 @@ int main(int argc, char **argv)
          suffix: cuda
          requires: cuda gpurun
          args: -mat_type aijcusparse -product {{petsc auto sell}}
+      test:
+         suffix: cuda_grid
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -form grid
 
 TEST*/

@@ -179,7 +179,7 @@ static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
                                            own, `KSPFusedSetSpMVType()`
 . -ksp_fused_precision (double|single|bf16|auto) - values of the matrix in products, `KSPFusedSetPrecision()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
-. -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`
+. -ksp_fused_persistent (auto|off|on|grid|cluster) - many iterations in one kernel, `KSPFusedSetPersistent()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
 . -ksp_fused_matsolve (columns|single|block) - several right-hand sides in `KSPMatSolve()`: all columns together, one by
                                                one, or block CG, `KSPFusedSetMatSolveType()`

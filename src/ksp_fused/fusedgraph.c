@@ -121,7 +121,7 @@ PetscErrorCode KSPFusedIterate(KSP ksp, PetscInt its, PetscInt *launched)
   iterations.method    = f->method->whole;
   iterations.right     = (PetscBool)(ksp->pc_side == PC_RIGHT);
   iterations.symmetric = f->options.symmetric;
-  iterations.always    = (PetscBool)(f->options.persistent == KSP_FUSED_PERSISTENT_ON);
+  iterations.type      = f->options.persistent;
   for (PetscInt i = 0; i <= ksp->nwork; i++)
     PetscCall(KSPFusedLookAtArray_Private(ksp, i ? ksp->work[i - 1] : ksp->vec_sol, PETSC_TRUE, &iterations.v[i]));
   if (f->pc.diagonal)

@@ -7,8 +7,8 @@
 const char *const KSPFusedReductionsTypes[] = {"PLAIN", "MERGED", "KSPFusedReductions", "KSP_FUSED_REDUCTIONS_", NULL};
 const char *const KSPFusedSpMVTypes[] =
   {"PETSC", "AUTO", "SELL", "DIA", "STENCIL", "BLOCKS", "KSPFusedSpMVType", "KSP_FUSED_SPMV_", NULL};
-const char *const KSPFusedPersistentTypes[] = {"AUTO", "OFF", "ON", "KSPFusedPersistentType", "KSP_FUSED_PERSISTENT_",
-                                               NULL};
+const char *const KSPFusedPersistentTypes[] =
+  {"AUTO", "OFF", "ON", "GRID", "CLUSTER", "KSPFusedPersistentType", "KSP_FUSED_PERSISTENT_", NULL};
 
 /*@
   KSPFusedSetReductions - How many reductions an iteration has
@@ -446,10 +446,12 @@ static PetscErrorCode KSPFusedGetGraph_Fused(KSP ksp, PetscBool *flg)
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
-- type - `KSP_FUSED_PERSISTENT_AUTO` (default), `KSP_FUSED_PERSISTENT_OFF` or `KSP_FUSED_PERSISTENT_ON`
+- type - `KSP_FUSED_PERSISTENT_AUTO` (default), `KSP_FUSED_PERSISTENT_OFF`, `KSP_FUSED_PERSISTENT_ON`,
+         `KSP_FUSED_PERSISTENT_GRID` or `KSP_FUSED_PERSISTENT_CLUSTER`
 
   Options Database Key:
-. -ksp_fused_persistent (auto|off|on) - where it is expected to be faster, never, or where it can
+. -ksp_fused_persistent (auto|off|on|grid|cluster) - where it is expected to be faster, never, where it can, or where it
+                                                     can in one of its two forms
 
   Level: intermediate
 
@@ -491,7 +493,8 @@ static PetscErrorCode KSPFusedSetPersistent_Fused(KSP ksp, KSPFusedPersistentTyp
 . ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
 
   Output Parameter:
-. type - `KSP_FUSED_PERSISTENT_AUTO` (default), `KSP_FUSED_PERSISTENT_OFF` or `KSP_FUSED_PERSISTENT_ON`
+. type - `KSP_FUSED_PERSISTENT_AUTO` (default), `KSP_FUSED_PERSISTENT_OFF`, `KSP_FUSED_PERSISTENT_ON`,
+         `KSP_FUSED_PERSISTENT_GRID` or `KSP_FUSED_PERSISTENT_CLUSTER`
 
   Level: intermediate
 

@@ -465,22 +465,37 @@ static PetscErrorCode StartSteps(SpikeKrylov *cuda, const SpikeKrylovIterations 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Shows for which devices the code is, which is that of the library too */
+__global__ static void Code(void) { }
+
+/* Rows that a cluster of thread blocks may have, at most, whatever they hold */
+#if PetscDefined(USE_COMPLEX) && !PetscDefined(USE_REAL_SINGLE)
+  #define CLUSTERROWS 11264
+#else
+  #define CLUSTERROWS 15360
+#endif
+
 /*
-  iterate() against Steps(): x, r and posts bit for bit, guards, an odd number of iterations; vectors that are not
-  aligned alike are refused. The matrix has `width` diagonals, and 1 on the main one prevails
+  iterate() in one of its two forms against Steps(): x, r, directions and posts bit for bit, guards, an odd number of
+  iterations; vectors that are not aligned alike are refused. The matrix has `width` diagonals, and 1 on the main one
+  prevails. *made is NULL, and iterations are expected, or it says whether there were some
 */
 static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width, KSPFusedSpMVType form,
-                                  SpikeKrylovMethod method, bool diagonal, bool right, bool symmetric, PetscInt offset)
+                                  SpikeKrylovMethod method, bool diagonal, bool right, bool symmetric, PetscInt offset,
+                                  KSPFusedPersistentType type = KSP_FUSED_PERSISTENT_GRID, bool *made = NULL)
 {
-  const PetscInt        its = 5, size = n + n % 2 + 2 * GUARD + 2; /* even: aligned alike */
-  const char           *name = method == SPIKE_KRYLOV_BCGS ? "bcgs" : "cg";
+  const PetscInt its = 5, size = n + n % 2 + 2 * GUARD + 2; /* even: aligned alike */
+  const bool     bcgs = method == SPIKE_KRYLOV_BCGS, grid = type == KSP_FUSED_PERSISTENT_GRID;
+  const char    *name = bcgs ? (grid ? "bcgs" : "bcgs, cluster") : (grid ? "cg" : "cg, cluster");
+  /* where p and v are, after an odd number of iterations in iterate() */
+  const int             from[] = {bcgs ? 5 : 3, 3}, to[] = {bcgs ? 6 : 5, bcgs ? 4 : 5};
   SpikeKrylovCSR        csr;
   SpikeKrylovIterations a;
   SpikeKrylovPost       posts[2][6];
   PetscInt             *ai, *aj, *dai, *daj, nz = 0, launched = 0;
   PetscScalar          *aa, *daa, *h[2], *d[2];
   PetscReal             nan  = 0.0;
-  bool                  same = true, guards = true, told = true;
+  bool                  same = true, guards = true, told = true, kept = true;
   void                 *copy = NULL;
 
   PetscFunctionBegin;
@@ -528,7 +543,7 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
     a.n         = n;
     a.right     = (PetscBool)right;
     a.symmetric = (PetscBool)symmetric;
-    a.always    = PETSC_TRUE;
+    a.type      = type;
     a.diagonal  = diagonal ? d[way] + 7 * size + GUARD + offset : NULL;
     for (int k = 0; k < SPIKE_KRYLOV_MAXWORK; k++) a.v[k] = d[way] + k * size + GUARD + offset;
     PetscCall(StartSteps(cuda, &a));
@@ -542,8 +557,12 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
         Check(launched == 0, name, n, "unequal alignment is taken");
       }
       PetscCall((*cuda->k->iterate)(cuda, copy, &a, its, &launched));
-      Check(launched == its, name, n, "not launched");
-      if (!launched) break;
+      if (made) *made = launched > 0;
+      Check(launched == its || (made && !launched), name, n, "not launched");
+      if (!launched) {
+        PetscCallCUDA(cudaFree(d[way]));
+        break;
+      }
     }
     for (PetscInt k = 0; k < its && !posts[way][k].reason; k++) {
       if (!way) PetscCall(RunSteps(cuda, copy, &a, k > 0));
@@ -552,25 +571,74 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
     PetscCallCUDA(cudaMemcpy(h[way], d[way], 8 * size * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
     PetscCallCUDA(cudaFree(d[way]));
   }
-  for (PetscInt k = 0; k <= its; k++)
+  for (PetscInt k = 0; k <= its && launched; k++)
     told = told && posts[0][k].it == posts[1][k].it && posts[0][k].norm == posts[1][k].norm &&
            posts[0][k].reason == posts[1][k].reason;
   Check(told, name, n, "posts differ");
   Check(n < 50 || posts[0][its].it == its, name, n, "it stopped before");
-  for (PetscInt i = 0; i < 8 * size; i++) {
+  for (PetscInt i = 0; i < 8 * size && launched; i++) {
     const PetscInt at = i % size - GUARD - offset;
 
     if (at < 0 || at >= n) guards = guards && PetscIsNanScalar(h[1][i]);
     else if (i < 2 * size) same = same && !memcmp(&h[0][i], &h[1][i], sizeof(PetscScalar));
   }
+  for (int k = 0; k < 2 && launched && posts[0][its].it == its; k++) /* else the last iteration is not complete */
+    kept = kept && !memcmp(h[0] + from[k] * size + GUARD + offset, h[1] + to[k] * size + GUARD + offset,
+                           n * sizeof(PetscScalar));
   Check(guards, name, n, "iterations in one launch overwrite a guard");
   Check(same, name, n, "x or r of iterations in one launch differ");
+  Check(kept, name, n, "directions of iterations in one launch differ, or are at another place");
   PetscCall((*cuda->k->destroycopy)(cuda, &copy));
   PetscCallCUDA(cudaFree(dai));
   PetscCallCUDA(cudaFree(daj));
   PetscCallCUDA(cudaFree(daa));
   PetscCall(PetscFree3(ai, aj, aa));
   PetscCall(PetscFree2(h[0], h[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Iterations by one cluster: rows around those of a warp and of a thread block, and the largest number that fits; what a
+  cluster does not have is refused. *clusters: whether the device has clusters
+*/
+static PetscErrorCode TestCluster(SpikeKrylov *cuda, bool small, bool *clusters)
+{
+  const KSPFusedPersistentType type = KSP_FUSED_PERSISTENT_CLUSTER;
+  cudaFuncAttributes           has;
+  int                          device, major;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  PetscCallCUDA(cudaFuncGetAttributes(&has, (const void *)Code));
+  *clusters = major >= 9 && has.ptxVersion >= 90;
+  if (!*clusters) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt width : {7, 27}) {
+    for (int k = 0; k < 6; k++) {
+      const bool              bcgs = k < 3, diagonal = bcgs ? k > 0 : k == 4, right = k == 2, symmetric = k == 5;
+      const SpikeKrylovMethod method = bcgs ? SPIKE_KRYLOV_BCGS : SPIKE_KRYLOV_CG;
+      bool                    made   = false;
+
+      for (PetscInt n : {1, 2, 3, 31, 63, 64, 65, 127, 129, 1000, 1023, 1024, 1025, 2049})
+        PetscCall(TestIterate(cuda, n, width, KSP_FUSED_SPMV_DIA, method, diagonal, right, symmetric, 0, type, NULL));
+      /* one less than whole warps, from the largest number of rows on */
+      for (PetscInt n = CLUSTERROWS; n > 0 && !made && !small; n -= 1024)
+        PetscCall(
+          TestIterate(cuda, n - 1, width, KSP_FUSED_SPMV_DIA, method, diagonal, right, symmetric, 0, type, &made));
+      Check(made || small, bcgs ? "bcgs, cluster" : "cg, cluster", width, "no large problem fits");
+    }
+    for (SpikeKrylovMethod method : {SPIKE_KRYLOV_BCGS, SPIKE_KRYLOV_CG}) {
+      bool made;
+
+      PetscCall(
+        TestIterate(cuda, CLUSTERROWS + 1, width, KSP_FUSED_SPMV_DIA, method, false, false, false, 0, type, &made));
+      Check(!made, "cluster", CLUSTERROWS + 1, "more rows than a cluster has");
+      PetscCall(TestIterate(cuda, 500, width, KSP_FUSED_SPMV_SELL, method, false, false, false, 0, type, &made));
+      Check(!made, "cluster", 500, "a copy in slices is taken");
+      PetscCall(TestIterate(cuda, 500, width, KSP_FUSED_SPMV_DIA, method, true, false, false, 1, type, &made));
+      Check(!made || PetscDefined(USE_COMPLEX), "cluster", 500, "vectors that are not aligned are taken");
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -665,20 +733,28 @@ int main(int argc, char **argv)
   }
   {
     const PetscInt before = failures;
+    bool           clusters;
+
+    PetscCall(TestCluster(&ondevice, small ? true : false, &clusters));
+    printf("%s %d - cuda iterations by one cluster of thread blocks%s\n", failures > before ? "not ok" : "ok",
+           SPIKE_KRYLOV_NSTEPS + 4, clusters ? "" : " # SKIP the device has none");
+  }
+  {
+    const PetscInt before = failures;
 
     for (KSPFusedSpMVType form : {KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_SELL, KSP_FUSED_SPMV_AUTO})
       PetscCall(TestOffs(&cuda, small ? 600 : (form == KSP_FUSED_SPMV_AUTO ? 10000 : MANY), form));
     if (!small) /* pieces */
       PetscCall(TestOff(&cuda, 8 * 4 * multiprocessors * 4096 + 4173, 7, 100000, 5, KSP_FUSED_SPMV_DIA));
     printf("%s %d - cuda products with columns of other ranks\n", failures > before ? "not ok" : "ok",
-           SPIKE_KRYLOV_NSTEPS + 4);
+           SPIKE_KRYLOV_NSTEPS + 5);
   }
   {
     const PetscInt before = failures;
 
     PetscCall(TestLent(&cuda, small ? 600 : MANY));
     printf("%s %d - cuda products of blocks\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok",
-           SPIKE_KRYLOV_NSTEPS + 5, SPIKE_KRYLOV_NSTEPS + 5, (long)checks);
+           SPIKE_KRYLOV_NSTEPS + 6, SPIKE_KRYLOV_NSTEPS + 6, (long)checks);
   }
   PetscCall((*host.k->destroy)(&host));
   PetscCall((*cuda.k->destroy)(&cuda));

@@ -170,9 +170,11 @@ typedef struct {
   SpikeKrylovMethod  method;
   PetscInt           n;
   PetscBool          right, symmetric;
-  PetscBool          always;   /* also where it is not expected to be faster */
-  const PetscScalar *diagonal; /* B, NULL where B = I                        */
+  const PetscScalar *diagonal; /* B, NULL where B = I */
   PetscScalar       *v[SPIKE_KRYLOV_MAXWORK];
+
+  /* AUTO: where it is expected to be faster; ON, GRID, CLUSTER: where it can, in the faster form or in this one */
+  KSPFusedPersistentType type;
 } SpikeKrylovIterations;
 
 struct _n_SpikeKrylovKernels {

@@ -640,6 +640,14 @@ PETSC_INTERN PetscErrorCode SpikeKrylovMultNarrow_CUDA(const SpikeKrylovCUDA *, 
                                                        SpikeKrylovStep, const SpikeKrylovMultArgs *, PetscInt *);
 
 /*
+  cluster.cu: iterations as SpikeKrylovIterate_CUDA() makes them, by one cluster of thread blocks; *fits is false where
+  that cannot be or is not expected to be faster
+*/
+PETSC_INTERN PetscErrorCode SpikeKrylovCluster_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                    const SpikeKrylovIterations *, PetscInt its, const PetscInt parts[],
+                                                    bool *fits);
+
+/*
   off.cu: row, at and mask of n rows of bs rows each, whose entries end where ai says; NULL: there are none. *made is
   false where there is no memory
 */

@@ -10,6 +10,8 @@
 #define SPIKE_PERSISTENT_CACHE 0.75
 
 /*
+  The smallest problems go to one cluster of thread blocks (cluster.cu), whose phases are the same and shorter.
+
   A kernel of the lockstep loop is a phase here, its thread block a part: a group of SPIKE_KRYLOV_THREADS threads does
   what that thread block would do, and the sums of parts are added up as its last thread block does it. So the bits are
   the same, with any grid. A thread block has neighbouring parts.
@@ -473,13 +475,14 @@ PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const S
   PetscLogDouble             bytes    = dia ? (PetscLogDouble)sizeof(PetscScalar) * c->dia.count * c->dia.ld
                                             : (PetscLogDouble)(sizeof(PetscScalar) + sizeof(int)) * 32 * c->sell.chunks;
   bool                       wide = SpikeKrylovIsWide(1, i->v), fits = false;
+  const bool                 cluster = i->type == KSP_FUSED_PERSISTENT_CLUSTER;
 
   PetscFunctionBegin;
   *launched = 0;
   its       = PetscMin(its, SPIKE_KRYLOV_POSTS - 2);
   bytes += (PetscLogDouble)sizeof(PetscScalar) * i->n * (nvectors + (i->diagonal ? 1 : 0));
-  if (!h->gpu->cooperative || c->stencil || c->loan.block || c->base.narrow ||
-      (!i->always && bytes > SPIKE_PERSISTENT_CACHE * h->gpu->cache))
+  if (i->type == KSP_FUSED_PERSISTENT_OFF || c->stencil || c->loan.block || c->base.narrow ||
+      (i->type == KSP_FUSED_PERSISTENT_AUTO && bytes > SPIKE_PERSISTENT_CACHE * h->gpu->cache))
     PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 1; k < nvectors; k++)
     if (SpikeKrylovIsWide(1, i->v + k) != wide) PetscFunctionReturn(PETSC_SUCCESS);
@@ -487,9 +490,11 @@ PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const S
   PetscCall(SpikeKrylovMultStep_CUDA(h, c, cg ? SPIKE_CG_ALPHA : SPIKE_BCGS_ALPHA, NULL, &parts[0]));
   if (!cg) PetscCall(SpikeKrylovMultStep_CUDA(h, c, SPIKE_BCGS_OMEGA, NULL, &parts[1]));
   PetscCall(SpikeKrylovStepLaunch_CUDA(h, last, i->n, NULL, wide, false, &parts[cg ? 1 : 2]));
-  PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt) {
-    return SpikePersistentRows(h, rows, i, its, parts, &fits);
-  }));
+  if (wide && i->type != KSP_FUSED_PERSISTENT_GRID) PetscCall(SpikeKrylovCluster_CUDA(h, c, i, its, parts, &fits));
+  if (!fits && !cluster && h->gpu->cooperative)
+    PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt) {
+      return SpikePersistentRows(h, rows, i, its, parts, &fits);
+    }));
   if (fits) *launched = its;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
