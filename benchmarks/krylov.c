@@ -11,17 +11,20 @@ static char help[] = "Fused Krylov methods against KSPBCGS and KSPCG.\n\
   -bench_its k       iterations of a solve (100)\n\
   -solves k          solves; the first is shown apart, the others give their best (4)\n\
   -bench_mat_type t  aij, aijcusparse, sell, sellcuda\n\
+  -forms grid,cluster    only the fused methods, plain, with each of these values of -ksp_fused_persistent\n\
 A line \"PCApply\" has the milliseconds of one, of as many in a row as a solve has iterations; after a method, by\n\
  how much an iteration is above that without preconditioner and its\n\
-PCApply: two with BiCGStab, one with CG.\n\n";
+PCApply: two with BiCGStab, one with CG.\n\
+With -forms the ratio is that of the first form to this one.\n\n";
 
 #include <petscspike.h>
 #include "common/poisson.h"
 #include "../tutorials/mmio.h"
 
-/* Seconds an iteration: of the first solve and the best of the others */
-static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReductions form, PetscInt its, PetscInt solves,
-                           PetscReal *first, PetscReal *best, char lockstep[])
+/* Seconds an iteration: of the first solve and the best of the others. persistent: NULL, or whether in one kernel */
+static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReductions form,
+                           const KSPFusedPersistentType *persistent, PetscInt its, PetscInt solves, PetscReal *first,
+                           PetscReal *best, char lockstep[])
 {
   KSP          ksp;
   PC           pc;
@@ -43,6 +46,7 @@ static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReduction
   PetscCall(KSPSetTolerances(ksp, 0.0, 0.0, PETSC_MAX_REAL, its));
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetFromOptions(ksp));
+  if (persistent) PetscCall(KSPFusedSetPersistent(ksp, *persistent));
   PetscCall(KSPSetUp(ksp));
   PetscCall(TimeSolves(ksp, b, x, solves, first, best, &fewest));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &fused, KSPBCGSFUSED, KSPCGFUSED, ""));
@@ -131,7 +135,7 @@ static PetscErrorCode RunMethods(Mat A, PetscInt label, PetscInt points, PetscIn
       PetscReal first = 0.0, best   = 0.0;
       char      info[48], above[32] = "";
 
-      PetscCall(Time(A, method[m].type, pcs[p], method[m].form, its, solves, &first, &best, info));
+      PetscCall(Time(A, method[m].type, pcs[p], method[m].form, NULL, its, solves, &first, &best, info));
       if (m % 3 == 0) petsc = best;
       if (isnone) none[m] = best;
       else if (none[m] > 0.0)
@@ -146,12 +150,44 @@ static PetscErrorCode RunMethods(Mat A, PetscInt label, PetscInt points, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Lines of the fused methods with each form of one kernel; ratio: the first form / this one */
+static PetscErrorCode RunForms(Mat A, PetscInt label, PetscInt points, PetscInt npcs, char *const pcs[],
+                               PetscInt nforms, char *const forms[], PetscInt its, PetscInt solves)
+{
+  const KSPType type[] = {KSPBCGSFUSED, KSPCGFUSED};
+
+  PetscFunctionBeginUser;
+  for (PetscInt p = 0; p < npcs; p++)
+    for (PetscInt t = 0; t < 2; t++) {
+      PetscReal of = 0.0;
+
+      for (PetscInt k = 0; k < nforms; k++) {
+        PetscReal first = 0.0, best = 0.0;
+        PetscEnum form;
+        PetscBool found;
+        char      info[48], name[32];
+
+        PetscCall(PetscEnumFind(KSPFusedPersistentTypes, forms[k], &form, &found));
+        PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_USER, "-forms: no value %s", forms[k]);
+        PetscCall(Time(A, type[t], pcs[p], KSP_FUSED_REDUCTIONS_PLAIN, (KSPFusedPersistentType *)&form, its, solves,
+                       &first, &best, info));
+        if (!k) of = best;
+        PetscCall(PetscSNPrintf(name, sizeof(name), "%s %s", type[t], forms[k]));
+        PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                              "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9.4f %9.4f %6.2f %7s  %s\n", label,
+                              points, pcs[p], name, (double)(1e3 * first), (double)(1e3 * best), (double)(of / best),
+                              "", info));
+      }
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt sizes[16] = {20, 50, 100}, stencils[2] = {27, 7}, nsizes = 16, nstencils = 2, its = 100, solves = 4,
-           npcs = 8, nfiles = 16;
-  char     *pcs[8], *files[16], type[64] = MATAIJ;
-  PetscBool set;
+           npcs = 8, nfiles = 16, nforms = 4;
+  char     *pcs[8], *files[16], *forms[4], type[64] = MATAIJ;
+  PetscBool set, setforms;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -167,6 +203,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &solves, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_mat_type", type, sizeof(type), NULL));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-pc", pcs, &npcs, &set));
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-forms", forms, &nforms, &setforms));
+  if (!setforms) nforms = 0;
   if (!set) {
     npcs = 1;
     PetscCall(PetscStrallocpy(PCNONE, &pcs[0]));
@@ -186,7 +224,8 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&B));
     PetscCall(MatGetSize(A, &rows, NULL));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", files[k]));
-    PetscCall(RunMethods(A, rows, 0, npcs, pcs, its, solves));
+    if (nforms) PetscCall(RunForms(A, rows, 0, npcs, pcs, nforms, forms, its, solves));
+    else PetscCall(RunMethods(A, rows, 0, npcs, pcs, its, solves));
     PetscCall(MatDestroy(&A));
     PetscCall(PetscFree(files[k]));
   }
@@ -195,9 +234,11 @@ int main(int argc, char **argv)
       Mat A;
 
       PetscCall(Poisson(sizes[k], stencils[s], type, &A));
-      PetscCall(RunMethods(A, sizes[k], stencils[s], npcs, pcs, its, solves));
+      if (nforms) PetscCall(RunForms(A, sizes[k], stencils[s], npcs, pcs, nforms, forms, its, solves));
+      else PetscCall(RunMethods(A, sizes[k], stencils[s], npcs, pcs, its, solves));
       PetscCall(MatDestroy(&A));
     }
+  for (PetscInt k = 0; k < nforms; k++) PetscCall(PetscFree(forms[k]));
   for (PetscInt p = 0; p < npcs; p++) PetscCall(PetscFree(pcs[p]));
   PetscCall(PetscFinalize());
   return 0;
