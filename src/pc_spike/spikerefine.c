@@ -107,21 +107,15 @@ static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b
                                                    PetscReal *eta, PetscBool *wants)
 {
   const PetscReal tol   = PCSpikeRefineTolerance_Private((const PC_Spike *)pc->data);
-  const Mat       A     = PCSpikeRefineMatrix_Private(pc);
   const PetscReal norm  = PetscMin(((PC_Spike *)pc->data)->refine.norm, PETSC_MAX_REAL); /* no infinity */
   const PetscBool first = (PetscBool)(*bnorm < 0.0);
-  PetscReal       xnorm, rnorm, most, scale;
+  PetscReal       norms[3], xnorm, rnorm, most, scale;
 
   PetscFunctionBegin;
-  if (trans) PetscCall(MatMultTranspose(A, x, r));
-  else PetscCall(MatMult(A, x, r));
-  PetscCall(VecAYPX(r, -1.0, b));
-  PetscCall(VecNormBegin(x, NORM_2, &xnorm)); /* one reduction */
-  PetscCall(VecNormBegin(r, NORM_2, &rnorm));
-  if (first) PetscCall(VecNormBegin(b, NORM_2, bnorm));
-  PetscCall(VecNormEnd(x, NORM_2, &xnorm));
-  PetscCall(VecNormEnd(r, NORM_2, &rnorm));
-  if (first) PetscCall(VecNormEnd(b, NORM_2, bnorm));
+  PetscCall(PCSpikeResidual_Private(pc, trans, first, b, x, r, norms));
+  rnorm = norms[0];
+  xnorm = norms[1];
+  if (first) *bnorm = norms[2];
   most = *bnorm;
   if (!PetscIsNanReal(xnorm + rnorm + most) &&
       (PetscIsInfReal(xnorm + rnorm + most) || xnorm == 0.0 || rnorm == 0.0 || most == 0.0)) {
@@ -361,12 +355,15 @@ PetscErrorCode PCSpikeRefineMat_Private(PC pc, PetscBool trans, Mat B, Mat X)
   PetscCall(PetscLogEventBegin(PC_Spike_Refine, pc, B, X, 0));
   PetscCall(MatGetSize(X, NULL, &ncols));
   for (PetscInt c = 0; c < ncols; c++) {
+    PetscErrorCode ierr;
+
     PetscCall(MatDenseGetColumnVecRead(B, c, &b));
     PetscCall(MatDenseGetColumnVec(X, c, &x));
-    PetscCall(PCSpikeRefineOrdered_Private(pc, trans, b, x, &eta));
-    PetscCall(PCSpikeRefineAgain_Private(pc, trans, b, x, &eta));
-    PetscCall(MatDenseRestoreColumnVec(X, c, &x));
+    ierr = PCSpikeRefineOrdered_Private(pc, trans, b, x, &eta);
+    if (!ierr) ierr = PCSpikeRefineAgain_Private(pc, trans, b, x, &eta);
+    PetscCall(MatDenseRestoreColumnVec(X, c, &x)); /* also where memory was short */
     PetscCall(MatDenseRestoreColumnVecRead(B, c, &b));
+    PetscCall(ierr);
     worst    = PetscMax(worst, eta);
     residual = PetscMax(residual, s->refine.residual);
   }

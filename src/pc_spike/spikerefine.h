@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pc_factored/factored.h"
+#include "kernels/krylov/krylov.h"
 
 typedef struct {
   /* options */
@@ -21,6 +22,8 @@ typedef struct {
 
   /* work vectors of the type that Pmat has; x and b for vectors of another type and for estimates; probe: random */
   Vec r, d, x, b, probe;
+
+  SpikeKrylov sums; /* of squares: spikerefineresidual.c */
 } PCSpikeRefinement;
 
 PETSC_INTERN Mat            PCSpikeRefineMatrix_Private(PC);
@@ -37,6 +40,11 @@ PETSC_INTERN PetscErrorCode PCSpikeRefineMat_Private(PC, PetscBool trans, Mat B,
 
 PETSC_INTERN PetscErrorCode PCSpikeSolveBegins_Private(PC, KSP);
 PETSC_INTERN PetscErrorCode PCSpikeSolveEnds_Private(PC);
+
+/* spikerefineresidual.c */
+PETSC_INTERN PetscErrorCode PCSpikeResidual_Private(PC, PetscBool trans, PetscBool first, Vec b, Vec x, Vec r,
+                                                    PetscReal norms[3]);
+PETSC_INTERN PetscErrorCode PCSpikeResidualReset_Private(PCSpikeRefinement *);
 
 /* spikematsolve.c: KSPMatSolve() by KSPPREONLY */
 PETSC_INTERN PetscErrorCode PCSetUpOnBlocks_Spike(PC);

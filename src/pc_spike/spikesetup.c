@@ -70,6 +70,7 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscCall(PCSpikeReset_Private(pc));
   PetscCall(PCSpikeLookReset_Private(pc));
   PetscCall(PCSpikeGatherReset_Private(pc));
+  PetscCall(PCSpikeResidualReset_Private(&((PC_Spike *)pc->data)->refine));
   ((PC_Spike *)pc->data)->whole = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -385,6 +385,44 @@ static PetscErrorCode TestISA(SpikeKrylov *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* r = b - r and its sums, whose formulas every backend shares; not numbers around r */
+static PetscErrorCode TestResidual(SpikeKrylov *s)
+{
+  const PetscInt sizes[] = {0, 1, 2, 7, 8, 15, 16, 33, 1000};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
+    const PetscInt n       = sizes[k];
+    PetscReal      sums[3] = {0.0, 0.0, 0.0};
+    PetscScalar   *b, *x, *r, *v[3];
+
+    PetscCall(PetscMalloc3(n, &b, n, &x, n + 2, &r));
+    r[0] = r[n + 1] = NAN;
+    for (PetscInt i = 0; i < n; i++) {
+      b[i]     = NumberAt(30, i);
+      x[i]     = NumberAt(31, i);
+      r[i + 1] = NumberAt(32, i);
+      sums[0] += PetscSqr(PetscAbsScalar(b[i] - r[i + 1]));
+      sums[1] += PetscSqr(PetscAbsScalar(x[i]));
+      sums[2] += PetscSqr(PetscAbsScalar(b[i]));
+    }
+    v[0] = b;
+    v[1] = x;
+    v[2] = r + 1;
+    PetscCall((*s->k->step)(s, SPIKE_RESIDUAL, n, v));
+    PetscCall((*s->k->sums)(s, SPIKE_RESIDUAL));
+    for (PetscInt j = 0; j < 3; j++)
+      Check((PetscBool)(PetscAbsScalar(s->local[j] - sums[j]) <= 10 * (n + 1) * PETSC_MACHINE_EPSILON), "residual",
+            "a sum of squares");
+    for (PetscInt i = 0; i < n; i++)
+      Check((PetscBool)(r[i + 1] == b[i] - NumberAt(32, i) && x[i] == NumberAt(31, i) && b[i] == NumberAt(30, i)),
+            "residual", "a row");
+    Check((PetscBool)(PetscIsNanScalar(r[0]) && PetscIsNanScalar(r[n + 1])), "residual", "what lies beside r");
+    PetscCall(PetscFree3(b, x, r));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   SpikeKrylov s;
@@ -408,6 +446,7 @@ int main(int argc, char **argv)
     PetscCall(TestOffs(&s, 10000, KSP_FUSED_SPMV_DIA));
     PetscCall(TestLent(&s, 10000));
     PetscCall(TestNarrowISA(&s));
+    PetscCall(TestResidual(&s));
     PetscCall((*s.k->destroy)(&s));
     Check((PetscBool)(!GuardDamage() && !guard.nblocks), "memory", "written outside of an array, or left");
     guard.damaged = 0;

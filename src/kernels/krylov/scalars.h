@@ -50,6 +50,10 @@
     cg1_start       p = z;  w = s;              z.r  z.s  z.z  r.r             5
     cg1_x           p = z + beta p;  w = s + beta w;  x += alpha p;  r -= alpha w  10
     cg1_beta        z.r  z.s  z.z  r.r                                         3
+
+  Of a solution that is checked, where r has A x; no recurrence follows:
+
+    residual        r = b - r;                  r.r  x.x  b.b                  4
 */
 #define SPIKE_KRYLOV_STEPS(X) \
   X(BCGS_START, bcgs_start, 3, 0x01, 0x06, 1, 2) \
@@ -80,7 +84,8 @@
   X(CG_RHO, cg_rho, 2, 0x03, 0x00, 3, 6) \
   X(CG1_START, cg1_start, 5, 0x07, 0x18, 4, 8) \
   X(CG1_X, cg1_x, 6, 0x3f, 0x3c, 0, 8) \
-  X(CG1_BETA, cg1_beta, 3, 0x07, 0x00, 4, 8)
+  X(CG1_BETA, cg1_beta, 3, 0x07, 0x00, 4, 8) \
+  X(RESIDUAL, residual, 3, 0x07, 0x04, 3, 7)
 
 typedef enum {
 #define SPIKE_KRYLOV_NAME(ID, ...) SPIKE_##ID,

@@ -243,3 +243,12 @@ STEPHEAD(cg1_beta)
   d[2] += DOT(e[1], e[1]);
   d[3] += DOT(e[0], e[0]);
 }
+
+/* b x r */
+STEPHEAD(residual)
+{
+  e[2] = e[0] - e[2];
+  d[0] += DOT(e[2], e[2]);
+  d[1] += DOT(e[1], e[1]);
+  d[2] += DOT(e[0], e[0]);
+}
