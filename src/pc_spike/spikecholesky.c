@@ -121,7 +121,6 @@ PetscErrorCode PCSpikeCholeskyChoose_Private(PC pc)
 
   PetscFunctionBegin;
   b->cholesky = (PetscBool)(s->definite && !PCSpikeExchanges_Private(s));
-  b->window   = s->window;
   b->corner   = s->window;
   if (b->cholesky && s->factortype == PC_SPIKE_FACTOR_AUTO) {
     if (b->kl != b->ku) {
@@ -146,7 +145,6 @@ PetscErrorCode PCSpikeCholeskyChoose_Private(PC pc)
              ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "",
              ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
   s->info.kl = s->info.ku = b->kl = b->ku = K;
-  b->window                               = 0.0; /* an application is hermitian to rounding */
   PetscCall(PetscInfo(pc, "Factors by Cholesky%s\n", b->k->cholesky ? "" : ", kept as L and U on this device"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

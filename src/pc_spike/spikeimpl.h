@@ -202,6 +202,7 @@ typedef struct {
   PetscInt            local_partitions;
   PetscReal           dropoff;
   PetscReal           window;
+  PetscBool           windowset; /* by the user */
 
   PCSpikeTridiagonalType tridiagonal;
   PetscBool              pivoting;
@@ -353,6 +354,10 @@ PETSC_INTERN PetscReal      PCSpikeMayNeglect_Private(const PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeChooseCoupling_Private(PC, const SpikePivot *, SpikePivot *);
 PETSC_INTERN PetscErrorCode PCSpikeSegmentsDestroy_Private(PC);
 PETSC_INTERN PetscReal      PCSpikeSegmentsBytes_Private(PC);
+
+/* spikerefine.c: how far spikes are followed */
+PETSC_INTERN void      PCSpikeRefineForget_Private(PC_Spike *);
+PETSC_INTERN PetscReal PCSpikeRefineWindow_Private(const PC_Spike *);
 
 /* spikefactor.c: MATSOLVERSPIKE */
 PETSC_INTERN PetscErrorCode MatSolverSpikeRegister(void);

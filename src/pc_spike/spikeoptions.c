@@ -169,8 +169,9 @@ static PetscErrorCode PCSpikeSetWindowTolerance_Spike(PC pc, PetscReal tol)
   PetscFunctionBegin;
   PetscCheck(tol >= 0.0 && tol < 1.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "Window tolerance %g must be in [0, 1)", (double)tol);
-  if (s->window != tol) PetscCall(PCSpikeChanged_Private(pc));
-  s->window = tol;
+  if (s->window != tol || !s->windowset) PetscCall(PCSpikeChanged_Private(pc));
+  s->window    = tol;
+  s->windowset = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,6 +201,11 @@ static PetscErrorCode PCSpikeGetWindowTolerance_Spike(PC pc, PetscReal *tol)
   An apply with several partitions is a sweep over the whole band, then a correction of the rows near the interfaces, as
   far as the spikes reach: with diagonally dominant matrices a few half-bandwidths. A smaller tolerance makes these
   windows wider. What is left out perturbs the preconditioner by about `tol`.
+
+  Where no tolerance is set, and a direct solve has taken a step of refinement, the setups that follow take a tenth of
+  `PCSpikeSetRefinementTolerance()`, if the far ends of the spikes are smaller than ten times that: then a solve is one
+  application. It is so until a solve takes a step all the same, or another method than `KSPPREONLY` solves, or the
+  pattern changes. The view has the tolerance of the last setup.
 
   The transposed apply corrects all rows. On a GPU the tips of the spikes of bands with more than 64 diagonals on a side
   are made to this tolerance as well, and with them the reduced systems of both.

@@ -31,6 +31,7 @@ PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeFillStat
     pv->partition.boost = amount * scale;
     pv->reduced.boost   = amount;
   }
+  b->window = PCSpikeRefineWindow_Private(s);
   PetscCall((*b->k->begin)(b));
   b->events = &events;
   PetscCall(

@@ -72,6 +72,49 @@ static PetscReal PCSpikeRefineTolerance_Private(const PC_Spike *s)
 }
 
 /*
+  Truncated spikes are corrected down to the window tolerance, so that an application is exact to that: a direct solve
+  takes a step of refinement, which is another application and a product with A. Where the far ends that truncation
+  neglects are below about the tolerance of the solve, spikes that are followed down to that leave nothing to refine.
+  The setups after a solve that took a step follow them (PETSC_BOOL3_TRUE), unless a solve takes a step all the same
+  (PETSC_BOOL3_FALSE), until the pattern changes, another method solves, or a window tolerance is set
+*/
+#define SPIKE_FOLLOW 0.1 /* of the tolerance of solves */
+
+/* Nothing is known of a new pattern */
+void PCSpikeRefineForget_Private(PC_Spike *s)
+{
+  s->refine.follow = PETSC_BOOL3_UNKNOWN;
+}
+
+/* The window tolerance of the setup that is under way, the same on all ranks */
+PetscReal PCSpikeRefineWindow_Private(const PC_Spike *s)
+{
+  const PetscReal tol = SPIKE_FOLLOW * PCSpikeRefineTolerance_Private(s);
+
+  if (s->band.cholesky) return 0.0; /* an application is hermitian to rounding */
+  if (s->refine.follow != PETSC_BOOL3_TRUE || s->windowset || SpikePrecisionEpsilon(s->precision) > tol)
+    return s->window;
+  return PetscMin(s->window, tol);
+}
+
+/* After a solve that took steps, collective; a rank without rows may have no interfaces */
+static PetscErrorCode PCSpikeRefineFollow_Private(PC pc)
+{
+  PC_Spike        *s    = (PC_Spike *)pc->data;
+  const SpikeBand *b    = &s->band;
+  PetscReal        most = b->coupled && !b->full && !b->cholesky ? PCSpikeDecay_Private(s) : -1.0;
+
+  PetscFunctionBegin;
+  if (s->refine.follow != PETSC_BOOL3_UNKNOWN) {
+    if (b->window < s->window) s->refine.follow = PETSC_BOOL3_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &most, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+  if (most >= 0.0 && most <= PCSpikeRefineTolerance_Private(s) / SPIKE_FOLLOW) s->refine.follow = PETSC_BOOL3_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   Whether a solve is checked, the same on all ranks. Where the options ask for less than A (entries outside the band,
   no coupling) M^-1 b is what is wanted; factors of another matrix, as with KSPSetReusePreconditioner(), solve nothing
   of this one
@@ -243,6 +286,7 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
     }
   }
   if (k && !xsame) PetscCall(VecCopy(xw, x));
+  if (k) PetscCall(PCSpikeRefineFollow_Private(pc));
   s->info.refinements += k;
   PetscCall(PetscInfo(pc,
                       "Backward error %g, residual %g of the right-hand side, after %" PetscInt_FMT
@@ -500,6 +544,7 @@ PetscErrorCode PCSpikeSolveBegins_Private(PC pc, KSP ksp)
   if (once) PetscCall(PCSpikeSolvesInside_Private(ksp, &inside));
   s->refine.armed   = (PetscBool)(once && !inside);
   s->refine.solving = PETSC_TRUE;
+  if (!s->refine.armed && s->refine.direct == PETSC_BOOL3_UNKNOWN) PCSpikeRefineForget_Private(s);
   if (s->refine.armed) PetscCall(PCSpikeRefineWhole_Private(pc, PETSC_FALSE));
   if (!s->refine.armed || !s->boosted || s->shifttype != (MatFactorShiftType)PETSC_DECIDE)
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -576,6 +621,7 @@ PetscErrorCode PCSpikeRefineInitialize_Private(PC pc)
   PetscFunctionBegin;
   s->presolves       = PETSC_TRUE;
   s->refine.direct   = PETSC_BOOL3_UNKNOWN;
+  s->refine.follow   = PETSC_BOOL3_UNKNOWN;
   s->refine.max      = PETSC_DECIDE;
   s->refine.tol      = (PetscReal)PETSC_DECIDE;
   s->refine.estimate = PETSC_TRUE;

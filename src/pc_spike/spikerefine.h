@@ -23,7 +23,8 @@ typedef struct {
   /* work vectors of the type that Pmat has; x and b for vectors of another type and for estimates; probe: random */
   Vec r, d, x, b, probe;
 
-  SpikeKrylov sums; /* of squares: spikerefineresidual.c */
+  SpikeKrylov sums;   /* of squares: spikerefineresidual.c                       */
+  PetscBool3  follow; /* whether spikes are followed as far as direct solves need */
 } PCSpikeRefinement;
 
 PETSC_INTERN Mat            PCSpikeRefineMatrix_Private(PC);

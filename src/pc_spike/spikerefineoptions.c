@@ -40,7 +40,8 @@ static PetscErrorCode PCSpikeGetDirect_Spike(PC pc, PetscBool3 *direct)
   `PCSpikeSetRefinementTolerance()`, steps of iterative refinement x <- x + M^-1 (b - A x) follow, at most
   `PCSpikeSetMaxRefinements()`, and only as long as each takes a tenth of the error at least. `PCSpikeInfo` and the view
   have the number of solves, of steps, and the backward error of the last solve. A check costs a product with the matrix
-  and a pass over three vectors for all norms, and is all that a healthy problem pays.
+  and a pass over three vectors for all norms, and is all that a healthy problem pays. Truncated spikes that end at
+  the default window tolerance cost the first solve a step; see `PCSpikeSetWindowTolerance()` for those after it.
 
   A small backward error does not mean a small residual: where the solution is large, as of a matrix that is badly
   scaled or ill-conditioned, ||b - A x|| may be above ||b||. Such a solve converges, as that of any direct solver; the

@@ -441,6 +441,7 @@ static void PCSpikeForget_Private(PC_Spike *s)
   PCSpikeBorderForget_Private(s);
   PCSpikeTrialForget_Private(s);
   PCSpikeCouplingForget_Private(s);
+  PCSpikeRefineForget_Private(s);
 }
 
 /*

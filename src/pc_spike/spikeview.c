@@ -164,7 +164,7 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
   if (coupled && info->type == PC_SPIKE_FULL) PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled exactly\n"));
   else if (coupled)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled by truncated spikes, corrected down to %g of their ends\n",
-                                     (double)(s->band.cholesky ? PETSC_MACHINE_EPSILON : s->window)));
+                                     (double)(s->band.cholesky ? PETSC_MACHINE_EPSILON : s->band.window)));
   if (s->wide)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  on the host: %s\n",
                                      s->band.pivoting ? "the device's kernels exchange no rows of such bands"
