@@ -55,7 +55,10 @@ static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReduction
     PetscCall(KSPFusedGetInfo(ksp, &info));
     PetscCall(PetscSNPrintf(lockstep, 48, "%s%s, %s%s", info.backend, info.lockstep ? "" : ", ahead",
                             KSPFusedSpMVTypes[info.product],
-                            info.persistent ? ", persistent" : (info.replayed ? ", graph" : "")));
+                            info.persistent && info.cluster ? ", cluster"
+                            : info.persistent               ? ", persistent"
+                            : info.replayed                 ? ", graph"
+                                                            : ""));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));

@@ -409,6 +409,8 @@ typedef struct {
   PetscInt replayed;
   /* iterations of kernels that make many                                            */
   PetscInt persistent;
+  /* those kernels were one cluster of thread blocks each, else the whole device     */
+  PetscBool cluster;
   /* products were those of a copy of the matrix                                     */
   PetscBool copy;
   /*

@@ -86,6 +86,8 @@ static PetscErrorCode PairSolve(Pair *p, PetscInt its, KSPConvergedReason reason
   PetscCall(PetscMemcmp(x[0], x[1], n * sizeof(PetscScalar), &same));
   for (PetscInt k = 0; k < 2; k++) PetscCall(VecRestoreArrayRead(p->x[k], &x[k]));
   PetscCall(SpikeTestCheck(same, "%s: the solutions differ", where));
+  PetscCall(SpikeTestCheck((PetscBool) !(info[0].cluster && form == (PetscEnum)KSP_FUSED_PERSISTENT_GRID),
+                           "%s: one cluster of thread blocks, not the whole device", where));
   PetscCall(SpikeTestCheck((PetscBool)(info[0].persistent == (persists && info[0].copy ? done[0] : 0) &&
                                        !info[1].persistent && !(info[0].persistent && info[0].replayed)),
                            "%s: %" PetscInt_FMT " of %" PetscInt_FMT " iterations in one kernel, %" PetscInt_FMT

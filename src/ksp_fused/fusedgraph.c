@@ -114,6 +114,7 @@ PetscErrorCode KSPFusedIterate(KSP ksp, PetscInt its, PetscInt *launched)
 {
   KSPFused             *f = (KSPFused *)ksp->data;
   SpikeKrylovIterations iterations;
+  PetscBool             cluster;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&iterations, sizeof(iterations)));
@@ -126,7 +127,8 @@ PetscErrorCode KSPFusedIterate(KSP ksp, PetscInt its, PetscInt *launched)
     PetscCall(KSPFusedLookAtArray_Private(ksp, i ? ksp->work[i - 1] : ksp->vec_sol, PETSC_TRUE, &iterations.v[i]));
   if (f->pc.diagonal)
     PetscCall(KSPFusedLookAtArray_Private(ksp, f->pc.diagonal, PETSC_FALSE, (PetscScalar **)&iterations.diagonal));
-  PetscCall((*f->s.k->iterate)(&f->s, f->product.copy, &iterations, its, launched));
+  PetscCall((*f->s.k->iterate)(&f->s, f->product.copy, &iterations, its, launched, &cluster));
+  if (*launched) f->info.cluster = cluster;
   f->run.since += *launched;
   f->info.launched += *launched;
   if (!*launched) f->run.usewhole = PETSC_FALSE;

@@ -76,10 +76,12 @@ PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
   }
   if (f->info.backend[0]) {
     PetscCall(KSPFusedViewGroup_Private(viewer, "cost of the last solve"));
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer, "  backend %s, %s%s\n", f->info.backend,
-                             f->info.lockstep ? "in lockstep" : "the host one iteration ahead",
-                             f->info.persistent ? ", persistent kernel" : (f->info.replayed ? ", CUDA graph" : "")));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, %s%s\n", f->info.backend,
+                                     f->info.lockstep ? "in lockstep" : "the host one iteration ahead",
+                                     f->info.persistent && f->info.cluster ? ", persistent kernel of one cluster"
+                                     : f->info.persistent                  ? ", persistent kernel"
+                                     : f->info.replayed                    ? ", CUDA graph"
+                                                                           : ""));
     PetscCall(PetscViewerASCIIPopTab(viewer));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -307,11 +307,11 @@ struct _n_SpikeKrylovKernels {
   /*
     ondevice: enqueues at most `its` iterations in one launch and says how many: fewer than SPIKE_KRYLOV_POSTS. 0 where
     they do not suit, or are not expected to be faster: nothing has been enqueued then. Each iteration posts as its last
-    step does, so all earlier posts must have been read. Nothing is done once a reason is set. NULL where a backend has
-    none.
+    step does, so all earlier posts must have been read. Nothing is done once a reason is set. cluster: by one cluster
+    of thread blocks, else by the whole device. NULL where a backend has none.
   */
   PetscErrorCode (*iterate)(SpikeKrylov *, const void *copy, const SpikeKrylovIterations *, PetscInt its,
-                            PetscInt *launched);
+                            PetscInt *launched, PetscBool *cluster);
 
   /*
     As borrow(), from a stencil in the backend's memory, whose box is this rank's rows. loan->begin() supplies ghost
@@ -324,7 +324,8 @@ struct _n_SpikeKrylovKernels {
   /*
     As borrow(), from the blocks of the loan, square ones of up to SPIKE_BLOCK_MAXBS rows: loan->dia is NULL, off is
     where begin() is not. Pattern and values stay where they are. form is KSP_FUSED_SPMV_BLOCKS. A product has the bits
-    of a SPIKE_BLOCK_MULT. Several right-hand sides have no such product. NULL where a backend cannot.
+    of a SPIKE_BLOCK_MULT for sizes that have kernels of their own in both, else its rounding. Several right-hand sides
+    have no such product. NULL where a backend cannot.
   */
   PetscErrorCode (*borrowblocks)(SpikeKrylov *, const SpikeKrylovLoan *, void **copy);
 };

@@ -16,7 +16,7 @@ typedef struct {
   int            columns; /* of the kernel: at least k and m */
   /* wide: Y, and X of tall blocks, at multiples of 16 bytes; same: Z is X */
   bool            rowmajor, wide, same, conjugate;
-  int             k, m, bs;      /* k of WIDE and VECTOR: the block rows of a warp */
+  int             k, m, bs;      /* k of a product: the block rows of a warp */
   unsigned        first, ticket; /* first thread block; number of the task in the batch */
   PetscInt        n;             /* rows of Y, or of X; of a product: block rows of Y */
   const void     *X, *Z, *a;

@@ -33,7 +33,7 @@ struct SpikeBlockBufferShape {
 };
 
 /* Of a warp. carry: sums of the row that the blocks before have begun, and of the one that those after go on with */
-template <int BLOCKSIZE, typename V, int BYTES = SpikeBlockBufferBytes((int)sizeof(V))>
+template <int BLOCKSIZE, typename V, int BYTES = SpikeBlockBufferBytes(BLOCKSIZE, (int)sizeof(V))>
 struct SpikeBlockBufferMemory {
   using Shape = SpikeBlockBufferShape<BLOCKSIZE, V, BYTES>;
 

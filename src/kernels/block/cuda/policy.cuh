@@ -28,7 +28,7 @@
     WIDE        A X by tensor cores                  4, 8, 16            4, 8, 16, 32
     LANES       A X by multiplications of the lanes  4; 8 (4 columns)    4, 8, 16
     VECTOR      A x                                  4, 8, 16            1 (MAXCOLS is 4)
-    BUFFER      A x                                  1 to 7, 9 to 15     1 (MAXCOLS is 4)
+    BUFFER      A x                                  1 to 15             1 (MAXCOLS is 4)
     STREAM      A x                                  any                 1 (MAXCOLS is 4)
 */
 typedef enum {
@@ -93,12 +93,12 @@ __host__ __device__ static constexpr bool SpikeBlockPrefersLanes(int bs, int col
 
 /*
   Products with one vector by way of shared memory are the fastest. Its loads are on their way whatever the rows are;
-  those of VECTOR wait for each other at the end of a row, which blocks of 8 and 16 make long enough
+  those of VECTOR wait for each other at the end of a row, which blocks of 16 make long enough
 */
 #define SPIKE_BLOCK_BUFFER_MOST 16
 __host__ __device__ static constexpr bool SpikeBlockPrefersBuffer(int bs)
 {
-  return bs >= 1 && bs <= SPIKE_BLOCK_BUFFER_MOST && bs != 8 && bs != 16;
+  return bs >= 1 && bs <= SPIKE_BLOCK_BUFFER_MOST && bs != 16;
 }
 
 /* There is such a kernel; bs: 0 where it is for any block size */
@@ -244,14 +244,15 @@ static inline PetscInt SpikeBlockStreamRows(PetscInt side, PetscInt rows, PetscI
 
 /*
   BUFFER. Bytes of values that a warp has in shared memory: those of 8 warps, and what products with a step have beside
-  them, are within the 48 KB that a kernel has without asking for more. A load from shared memory has Width values.
+  them, are within the 48 KB that a kernel has without asking for more. Of blocks of 4 values and less, whose indices
+  and x are as much as they, less is faster, by a sixth. A load from shared memory has Width values.
   Rows: neighbouring rows of a block that a lane has, all of them where 32 blocks fit in the buffer; else other lanes
   have the other ones. A warp takes AtOnce blocks in a step and has Steps of them in its buffer, at most 8, and no more
   than elements of x fit in 64 bytes of registers
 */
-__host__ __device__ static constexpr int SpikeBlockBufferBytes(int size)
+__host__ __device__ static constexpr int SpikeBlockBufferBytes(int bs, int size)
 {
-  return size > 8 ? 4608 : 5760;
+  return size > 8 ? 4608 : bs <= 2 ? 2304 : 5760;
 }
 __host__ __device__ static constexpr int SpikeBlockBufferWidth(int bs, int size)
 {
@@ -279,16 +280,16 @@ __host__ __device__ static constexpr int SpikeBlockBufferSteps(int bs, int size,
 
 /*
   BUFFER: block rows of a warp, of at most 31, with `blocks` blocks in all of them, for as many `warps` as the device
-  holds at once: about four buffers' blocks. All warps have as many turns, where they are few: a last one of some warps
-  would take as long as one of all
+  holds at once: about four buffers' blocks, or two of larger blocks. All warps have as many turns, where they are few:
+  a last one of some warps would take as long as one of all
 */
 static inline PetscInt SpikeBlockBufferWarpRows(int bs, int size, PetscInt rows, PetscCount blocks, PetscInt warps)
 {
-  const int bytes       = SpikeBlockBufferBytes(size),
+  const int bytes       = SpikeBlockBufferBytes(bs, size),
             buffer      = SpikeBlockBufferAtOnce(bs, size, bytes) * SpikeBlockBufferSteps(bs, size, bytes);
   const PetscInt length = PetscMax(1, (PetscInt)(blocks / PetscMax(1, rows))),
-                 most = PetscMax(1, PetscMin(31, 4 * buffer / length)), share = rows / warps + (rows % warps ? 1 : 0),
-                 turns = share / most + (share % most ? 1 : 0);
+                 most   = PetscMax(1, PetscMin(31, (bs > 3 ? 2 : 4) * buffer / length)),
+                 share = rows / warps + (rows % warps ? 1 : 0), turns = share / most + (share % most ? 1 : 0);
 
   return PetscMax(1, share / PetscMax(1, turns) + (share % PetscMax(1, turns) ? 1 : 0));
 }

@@ -101,6 +101,7 @@ struct SpikeClusterPlace {
 /* Of all threads but those of the warp that posts */
 __device__ static __forceinline__ void SpikeClusterMeetBlock(const SpikeCluster &a)
 {
+  __syncwarp(); /* the barrier is one of whole warps, and loops over rows end at different times */
   asm volatile("bar.sync 1, %0;" ::"r"(32 * a.workers) : "memory");
 }
 
@@ -439,6 +440,7 @@ __device__ static __forceinline__ void SpikeClusterRows(const SpikeClusterPlace 
 /* The barrier after the last recurrence, and the state of the solver */
 __device__ static __forceinline__ void SpikeClusterEnd(const SpikeCluster &a, const SpikeClusterShared &shared)
 {
+  __syncwarp(); /* lanes with rows and without */
   SpikeClusterArrive();
   SpikeClusterWait();
   if (!threadIdx.x && !blockIdx.x) a.device->s = shared.s;

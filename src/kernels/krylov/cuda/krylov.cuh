@@ -337,7 +337,7 @@ PETSC_INTERN PetscErrorCode SpikeKrylovStepLaunch_CUDA(const SpikeKrylovCUDA *, 
 
 /* persistent.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *, const void *, const SpikeKrylovIterations *,
-                                                    PetscInt, PetscInt *);
+                                                    PetscInt, PetscInt *, PetscBool *);
 
 /* stencil.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *,

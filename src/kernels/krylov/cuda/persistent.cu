@@ -463,7 +463,7 @@ static PetscErrorCode SpikePersistentRows(const SpikeKrylovCUDA *h, const MATRIX
 
 /* Rows go in pairs where vectors are aligned. Here all are aligned or none, because some change their places */
 PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const SpikeKrylovIterations *i, PetscInt its,
-                                       PetscInt *launched)
+                                       PetscInt *launched, PetscBool *cluster)
 {
   const SpikeKrylovCUDA     *h  = (const SpikeKrylovCUDA *)s->data;
   const SpikeKrylovCopyCUDA *c  = (const SpikeKrylovCopyCUDA *)copy;
@@ -475,10 +475,11 @@ PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const S
   PetscLogDouble             bytes    = dia ? (PetscLogDouble)sizeof(PetscScalar) * c->dia.count * c->dia.ld
                                             : (PetscLogDouble)(sizeof(PetscScalar) + sizeof(int)) * 32 * c->sell.chunks;
   bool                       wide = SpikeKrylovIsWide(1, i->v), fits = false;
-  const bool                 cluster = i->type == KSP_FUSED_PERSISTENT_CLUSTER;
+  const bool                 only = i->type == KSP_FUSED_PERSISTENT_CLUSTER;
 
   PetscFunctionBegin;
   *launched = 0;
+  *cluster  = PETSC_FALSE;
   its       = PetscMin(its, SPIKE_KRYLOV_POSTS - 2);
   bytes += (PetscLogDouble)sizeof(PetscScalar) * i->n * (nvectors + (i->diagonal ? 1 : 0));
   if (i->type == KSP_FUSED_PERSISTENT_OFF || c->stencil || c->loan.block || c->base.narrow ||
@@ -491,7 +492,8 @@ PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const S
   if (!cg) PetscCall(SpikeKrylovMultStep_CUDA(h, c, SPIKE_BCGS_OMEGA, NULL, &parts[1]));
   PetscCall(SpikeKrylovStepLaunch_CUDA(h, last, i->n, NULL, wide, false, &parts[cg ? 1 : 2]));
   if (wide && i->type != KSP_FUSED_PERSISTENT_GRID) PetscCall(SpikeKrylovCluster_CUDA(h, c, i, its, parts, &fits));
-  if (!fits && !cluster && h->gpu->cooperative)
+  *cluster = fits ? PETSC_TRUE : PETSC_FALSE;
+  if (!fits && !only && h->gpu->cooperative)
     PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt) {
       return SpikePersistentRows(h, rows, i, its, parts, &fits);
     }));
