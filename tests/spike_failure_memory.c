@@ -16,6 +16,7 @@ typedef struct {
   PetscReal       dropoff;
   PetscBool       periodic; /* tridiagonal, with corners */
   PetscBool       border;   /* corners of another band   */
+  PetscBool       direct;   /* each apply is a solve, with factors in single precision: a trial, checks and steps */
 } Case;
 
 /* Of the library's own; what PETSc's functions lose when they fail is theirs */
@@ -34,6 +35,8 @@ static PetscErrorCode SetUp(PC pc, const void *data)
   PetscCall(PCSpikeSetLocalPartitions(pc, c->partitions));
   PetscCall(PCFactorSetMatOrderingType(pc, c->ordering));
   PetscCall(PCSpikeSetDropoff(pc, c->dropoff));
+  if (c->direct) PetscCall(PCSpikeSetDirect(pc, PETSC_BOOL3_TRUE));
+  if (c->direct) PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_SINGLE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,7 +115,11 @@ int main(int argc, char **argv)
                         {"narrowest band", MATAIJ, "auto", 2, PC_SPIKE_TRUNCATED, 0.125, PETSC_FALSE},
                         {"converted matrix", MATBAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0, PETSC_FALSE},
                         {"periodic", MATAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0, PETSC_TRUE},
-                        {"border", MATAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_FULL, 0.0, PETSC_FALSE, PETSC_TRUE}};
+                        {"border", MATAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_FULL, 0.0, PETSC_FALSE, PETSC_TRUE},
+                        {"direct", MATAIJ, MATORDERINGNATURAL, 1, PC_SPIKE_TRUNCATED, 0.0, PETSC_FALSE, PETSC_FALSE,
+                         PETSC_TRUE},
+                        {"direct, full", MATAIJ, MATORDERINGNATURAL, 3, PC_SPIKE_FULL, 0.0, PETSC_FALSE, PETSC_FALSE,
+                         PETSC_TRUE}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -35,6 +35,7 @@ PetscErrorCode PCSpikeRefineReset_Private(PC pc)
   PetscCall(VecDestroy(&f->x));
   PetscCall(VecDestroy(&f->b));
   PetscCall(VecDestroy(&f->probe));
+  f->reserved = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,6 +216,7 @@ static PetscErrorCode PCSpikeIsNumeric_Private(PC pc, PetscBool *numeric)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Work vectors and sums for residuals; and vectors for b, if there is one, of another type than Pmat has */
 static PetscErrorCode PCSpikeRefineReserve_Private(PC pc, Vec b)
 {
   PCSpikeRefinement *f = &((PC_Spike *)pc->data)->refine;
@@ -222,6 +224,8 @@ static PetscErrorCode PCSpikeRefineReserve_Private(PC pc, Vec b)
 
   PetscFunctionBegin;
   if (!f->r) PetscCall(MatCreateVecs(PCSpikeRefineMatrix_Private(pc), &f->d, &f->r));
+  PetscCall(PCSpikeResidualReserve_Private(pc));
+  if (!b) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)b, ((PetscObject)f->r)->type_name, &same));
   if (!same && !f->b) PetscCall(VecDuplicate(f->r, &f->b));
   if (!same && !f->x) PetscCall(VecDuplicate(f->d, &f->x));
@@ -419,8 +423,8 @@ PetscErrorCode PCSpikeRefineMat_Private(PC pc, PetscBool trans, Mat B, Mat X)
 
 /*
   Where each application is a solve, a setup whose factors may be inexact is tried on one right-hand side: a
-  factorization can fail, as with a MatSolverType, where a solve cannot say that it has. *again: the setup has to be
-  made anew for exact coupling
+  factorization can fail, as with a MatSolverType, where a solve cannot say that it has. What solves need is taken here:
+  a setup can fail for want of memory before other ranks wait. *again: the setup has to be made anew for exact coupling
 */
 PetscErrorCode PCSpikeRefineVerify_Private(PC pc, PetscBool *again)
 {
@@ -436,6 +440,7 @@ PetscErrorCode PCSpikeRefineVerify_Private(PC pc, PetscBool *again)
   if (f->direct != PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeRefineChecks_Private(pc, PETSC_FALSE, &checks));
   if (!checks) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeRefineReserve_Private(pc, NULL));
   flags[0] = s->boosted || s->trial.suspect || s->info.cornerboosted || (s->info.decay > 1e-6 && !s->band.full) ||
              SpikePrecisionEpsilon(s->precision) > PETSC_MACHINE_EPSILON;
   flags[1] = !s->numeric;

@@ -23,8 +23,11 @@ typedef struct {
   /* work vectors of the type that Pmat has; x and b for vectors of another type and for estimates; probe: random */
   Vec r, d, x, b, probe;
 
-  SpikeKrylov sums;   /* of squares: spikerefineresidual.c                       */
-  PetscBool3  follow; /* whether spikes are followed as far as direct solves need */
+  /* in which a device leaves sums of squares, without kernels where there is none: spikerefineresidual.c */
+  SpikeKrylov sums;
+  PetscBool   reserved; /* it was asked for since r was made */
+
+  PetscBool3 follow; /* whether spikes are followed as far as direct solves need                         */
 } PCSpikeRefinement;
 
 PETSC_INTERN Mat            PCSpikeRefineMatrix_Private(PC);
@@ -45,6 +48,7 @@ PETSC_INTERN PetscErrorCode PCSpikeSolveEnds_Private(PC);
 /* spikerefineresidual.c */
 PETSC_INTERN PetscErrorCode PCSpikeResidual_Private(PC, PetscBool trans, PetscBool first, Vec b, Vec x, Vec r,
                                                     PetscReal norms[3]);
+PETSC_INTERN PetscErrorCode PCSpikeResidualReserve_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeResidualReset_Private(PCSpikeRefinement *);
 
 /* spikematsolve.c: KSPMatSolve() by KSPPREONLY */

@@ -9,24 +9,50 @@
   three norms in its place move 6 words a row, 8 on a device, in 5 launches and more, and wait there for each norm.
 */
 
-/* The state in which kernels leave sums; it stays from one setup to the next */
-static PetscErrorCode PCSpikeResidualState_Private(PCSpikeRefinement *f, const SpikeKrylovKernels *k)
+/*
+  Before a solve has arrays, or in the setup where each application is a solve: the state in which a device leaves sums.
+  It stays from one setup to the next. Without memory for it the step of this rank is the host's, which needs none: no
+  rank ends with an error while others wait for its sums. A device with a fault has it in the next call too.
+*/
+PetscErrorCode PCSpikeResidualReserve_Private(PC pc)
 {
-  PetscErrorCode ierr;
+  PC_Spike                 *s = (PC_Spike *)pc->data;
+  PCSpikeRefinement        *f = &s->refine;
+  const SpikeKrylovKernels *k;
+  const PetscScalar        *array;
+  PetscMemType              memtype;
+  PetscErrorCode            ierr;
+#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
+  const int depth = petscstack.currentsize;
+#endif
 
   PetscFunctionBegin;
-  if (f->sums.k != k) {
-    PetscCall(PCSpikeResidualReset_Private(f));
-    f->sums.k = k;
-    ierr      = (*k->create)(&f->sums);
-    if (ierr) { /* partly made: the next solve tries again */
-      PetscCall((*k->destroy)(&f->sums));
-      PetscCall(PetscMemzero(&f->sums, sizeof(f->sums)));
-    }
-    PetscCall(ierr);
-    PetscCall(PetscMemzero(f->sums.scalars, sizeof(*f->sums.scalars)));
+  if (f->reserved) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetArrayReadAndMemType(f->r, &array, &memtype));
+  PetscCall(VecRestoreArrayReadAndMemType(f->r, &array));
+  f->reserved = PETSC_TRUE;
+  k           = SpikeKrylovKernelsFind(memtype);
+  if (f->sums.k == k) PetscFunctionReturn(PETSC_SUCCESS);
+  s->info.extra_bytes -= f->sums.bytes;
+  PetscCall(PCSpikeResidualReset_Private(f));
+  if (!k || PetscMemTypeHost(k->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  f->sums.k     = k;
+  f->sums.alone = PETSC_TRUE;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = (*k->create)(&f->sums);
+  PetscCall(PetscPopErrorHandler());
+#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
+  petscstack.currentsize = depth + 1; /* of this function: an error leaves those of others */
+#endif
+  if (ierr) { /* partly made */
+    PetscCall((*k->destroy)(&f->sums));
+    PetscCall(PetscMemzero(&f->sums, sizeof(f->sums)));
+    PetscCall(
+      PetscInfo(pc, "No memory for sums on the device, error %d: residuals are computed on the host\n", (int)ierr));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall((*k->push)(&f->sums, PETSC_TRUE)); /* on the stream of today */
+  PetscCall(PetscMemzero(f->sums.scalars, sizeof(*f->sums.scalars)));
+  s->info.extra_bytes += f->sums.bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -38,6 +64,67 @@ PetscErrorCode PCSpikeResidualReset_Private(PCSpikeRefinement *f)
     PetscCall((*f->sums.k->destroy)(&f->sums));
   }
   PetscCall(PetscMemzero(&f->sums, sizeof(f->sums)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where all three vectors are in the memory of the state, r <- b - r and the sums of squares of r, x and b */
+static PetscErrorCode PCSpikeResidualDevice_Private(SpikeKrylov *s, Vec b, Vec x, Vec r, PetscBool *here)
+{
+  const PetscScalar *ab, *ax;
+  PetscScalar       *ar, *v[3];
+  PetscMemType       mb, mx, mr;
+  PetscInt           n;
+  PetscErrorCode     ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(r, &n));
+  PetscCall(VecGetArrayReadAndMemType(b, &ab, &mb));
+  PetscCall(VecGetArrayReadAndMemType(x, &ax, &mx));
+  PetscCall(VecGetArrayAndMemType(r, &ar, &mr));
+  v[0]  = (PetscScalar *)ab;
+  v[1]  = (PetscScalar *)ax;
+  v[2]  = ar;
+  *here = (PetscBool)(SpikeKrylovKernelsFind(mb) == s->k && SpikeKrylovKernelsFind(mx) == s->k &&
+                      SpikeKrylovKernelsFind(mr) == s->k);
+  if (*here) {
+    ierr = (*s->k->step)(s, SPIKE_RESIDUAL, n, v);
+    if (!ierr) ierr = (*s->k->sums)(s, SPIKE_RESIDUAL);
+  }
+  PetscCall(VecRestoreArrayAndMemType(r, &ar));
+  PetscCall(VecRestoreArrayReadAndMemType(x, &ax));
+  PetscCall(VecRestoreArrayReadAndMemType(b, &ab));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same on the host, in a state that is the caller's: nothing is allocated */
+static PetscErrorCode PCSpikeResidualHost_Private(SpikeKrylov *s, Vec b, Vec x, Vec r)
+{
+  SpikeKrylovScalars scalars;
+  const PetscScalar *ab, *ax;
+  PetscScalar       *ar, *v[3];
+  PetscInt           n;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(s, sizeof(*s)));
+  PetscCall(PetscMemzero(&scalars, sizeof(scalars)));
+  s->k       = SpikeKrylovKernelsFind(PETSC_MEMTYPE_HOST);
+  s->scalars = &scalars;
+  PetscCall(VecGetLocalSize(r, &n));
+  PetscCall(VecGetArrayRead(b, &ab));
+  PetscCall(VecGetArrayRead(x, &ax));
+  PetscCall(VecGetArray(r, &ar));
+  v[0] = (PetscScalar *)ab;
+  v[1] = (PetscScalar *)ax;
+  v[2] = ar;
+  ierr = (*s->k->step)(s, SPIKE_RESIDUAL, n, v);
+  if (!ierr) ierr = (*s->k->sums)(s, SPIKE_RESIDUAL);
+  s->scalars = NULL;
+  PetscCall(VecRestoreArray(r, &ar));
+  PetscCall(VecRestoreArrayRead(x, &ax));
+  PetscCall(VecRestoreArrayRead(b, &ab));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,54 +144,26 @@ PetscErrorCode PCSpikeResidualReset_Private(PCSpikeRefinement *f)
 - norms - of r, x and b, the 2-norms; where a square left the range of numbers infinite or 0, NaN where a value was
 
   Note:
-  Vectors that lie in different memories, or where no kernels are, go through that of the host.
+  Each rank goes by its own memory: the device's where all vectors are there and it has a state, else the host's
 */
 PetscErrorCode PCSpikeResidual_Private(PC pc, PetscBool trans, PetscBool first, Vec b, Vec x, Vec r, PetscReal norms[3])
 {
-  PCSpikeRefinement        *f = &((PC_Spike *)pc->data)->refine;
-  const Mat                 A = PCSpikeRefineMatrix_Private(pc);
-  const SpikeKrylovKernels *k;
-  const PetscScalar        *ab, *ax;
-  PetscScalar              *ar, *v[3];
-  PetscMemType              mb, mx, mr;
-  PetscReal                 sums[3];
-  PetscInt                  n;
-  PetscBool                 here;
+  SpikeKrylov       *device = &((PC_Spike *)pc->data)->refine.sums, host;
+  const SpikeKrylov *s      = device;
+  const Mat          A      = PCSpikeRefineMatrix_Private(pc);
+  PetscBool          here   = PETSC_FALSE;
+  PetscReal          sums[3];
 
   PetscFunctionBegin;
+  if (device->k && first) PetscCall((*device->k->push)(device, PETSC_TRUE)); /* on the stream of today */
   if (trans) PetscCall(MatMultTranspose(A, x, r));
   else PetscCall(MatMult(A, x, r));
-  PetscCall(VecGetLocalSize(r, &n));
-  PetscCall(VecGetArrayReadAndMemType(b, &ab, &mb));
-  PetscCall(VecGetArrayReadAndMemType(x, &ax, &mx));
-  PetscCall(VecGetArrayAndMemType(r, &ar, &mr));
-  k    = SpikeKrylovKernelsFind(mr);
-  here = (PetscBool)(k && SpikeKrylovKernelsFind(mb) == k && SpikeKrylovKernelsFind(mx) == k);
+  if (device->k) PetscCall(PCSpikeResidualDevice_Private(device, b, x, r, &here));
   if (!here) {
-    PetscCall(VecRestoreArrayAndMemType(r, &ar));
-    PetscCall(VecRestoreArrayReadAndMemType(x, &ax));
-    PetscCall(VecRestoreArrayReadAndMemType(b, &ab));
-    PetscCall(VecGetArrayRead(b, &ab));
-    PetscCall(VecGetArrayRead(x, &ax));
-    PetscCall(VecGetArray(r, &ar));
-    k = SpikeKrylovKernelsFind(PETSC_MEMTYPE_HOST);
+    PetscCall(PCSpikeResidualHost_Private(&host, b, x, r));
+    s = &host;
   }
-  if (first || f->sums.k != k) PetscCall(PCSpikeResidualState_Private(f, k));
-  v[0] = (PetscScalar *)ab;
-  v[1] = (PetscScalar *)ax;
-  v[2] = ar;
-  PetscCall((*k->step)(&f->sums, SPIKE_RESIDUAL, n, v));
-  PetscCall((*k->sums)(&f->sums, SPIKE_RESIDUAL));
-  if (here) {
-    PetscCall(VecRestoreArrayAndMemType(r, &ar));
-    PetscCall(VecRestoreArrayReadAndMemType(x, &ax));
-    PetscCall(VecRestoreArrayReadAndMemType(b, &ab));
-  } else {
-    PetscCall(VecRestoreArray(r, &ar));
-    PetscCall(VecRestoreArrayRead(x, &ax));
-    PetscCall(VecRestoreArrayRead(b, &ab));
-  }
-  for (int i = 0; i < 3; i++) sums[i] = PetscRealPart(f->sums.local[i]);
+  for (int i = 0; i < 3; i++) sums[i] = PetscRealPart(s->local[i]);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, 3, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
   for (int i = 0; i < 3; i++) norms[i] = PetscSqrtReal(sums[i]);
   PetscFunctionReturn(PETSC_SUCCESS);

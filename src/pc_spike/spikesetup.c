@@ -153,6 +153,7 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
                            s->band.n * (PetscReal)(3 * sizeof(PetscInt) + 2 * sizeof(PetscReal));
   }
   if (s->border.T) PetscCall(PCSpikeBorderBytes_Private(pc, &s->info.extra_bytes));
+  s->info.extra_bytes += s->refine.sums.bytes;
   s->info.tips_bytes = 0.0;
   if (s->band.coupled)
     s->info.tips_bytes = sizeof(PetscScalar) * (s->band.np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku);

@@ -170,6 +170,31 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each step, and once more in a state that has memory for steps alone */
+static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscBool small)
+{
+  const PetscInt sizes[] = {0, 1, 2, 3, 31, 32, 255, 256, 257, 511, 512, 513, 1025, 4099, 100001, 1000003};
+  SpikeKrylov    alone;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&alone, sizeof(alone)));
+  alone.k     = cuda->k;
+  alone.alone = PETSC_TRUE;
+  PetscCall((*alone.k->create)(&alone));
+  for (int step = 0; step < SPIKE_KRYLOV_NSTEPS; step++) {
+    const PetscInt before = failures;
+
+    for (PetscInt n : sizes) {
+      if (small && n > 600) break;
+      for (PetscInt offset = 0; offset < 2; offset++)
+        for (SpikeKrylov *s : {cuda, &alone}) PetscCall(TestStep(host, s, (SpikeKrylovStep)step, n, offset));
+    }
+    printf("%s %d - cuda step %s\n", failures > before ? "not ok" : "ok", step + 1, SpikeKrylovSteps[step].name);
+  }
+  PetscCall((*alone.k->destroy)(&alone));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   The recurrences on the device are those of the host: the steps of a few iterations on fixed vectors, posts compared;
   nothing happens after a reason
@@ -651,11 +676,10 @@ static PetscErrorCode TestCluster(SpikeKrylov *cuda, bool small, bool *clusters)
 
 int main(int argc, char **argv)
 {
-  const PetscInt sizes[] = {0, 1, 2, 3, 31, 32, 255, 256, 257, 511, 512, 513, 1025, 4099, 100001, 1000003};
-  SpikeKrylov    host, cuda, ondevice;
-  cudaStream_t   stream;
-  int            count = 0, device, multiprocessors;
-  PetscBool      small = PETSC_FALSE;
+  SpikeKrylov  host, cuda, ondevice;
+  cudaStream_t stream;
+  int          count = 0, device, multiprocessors;
+  PetscBool    small = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -680,16 +704,7 @@ int main(int argc, char **argv)
   PetscCall((*host.k->create)(&host));
   PetscCall((*cuda.k->create)(&cuda));
   PetscCall((*ondevice.k->create)(&ondevice));
-  for (int step = 0; step < SPIKE_KRYLOV_NSTEPS; step++) {
-    const PetscInt before = failures;
-
-    for (PetscInt n : sizes) {
-      if (small && n > 600) break;
-      for (PetscInt offset = 0; offset < 2; offset++)
-        PetscCall(TestStep(&host, &cuda, (SpikeKrylovStep)step, n, offset));
-    }
-    printf("%s %d - cuda step %s\n", failures > before ? "not ok" : "ok", step + 1, SpikeKrylovSteps[step].name);
-  }
+  PetscCall(TestSteps(&host, &cuda, small));
   {
     const PetscInt before = failures;
 

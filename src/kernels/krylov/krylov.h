@@ -34,6 +34,8 @@ typedef struct {
 typedef struct {
   const SpikeKrylovKernels *k;
   PetscBool                 ondevice;
+  PetscBool                 alone; /* one step at a time, no products: create() takes less memory on a device */
+  PetscReal                 bytes; /* that create() took on a device                                  */
   SpikeKrylovScalars       *scalars;
   SpikeScalar               local[SPIKE_KRYLOV_MAXDOTS]; /* sums of this rank                                */
   void                     *data;                        /* whatever else the backend needs                  */
@@ -181,7 +183,10 @@ struct _n_SpikeKrylovKernels {
   const char  *name;
   PetscMemType memtype;
 
-  /* ondevice is set by the caller; destroy() accepts a state partly made */
+  /*
+    ondevice and alone are set by the caller; destroy() accepts a state partly made. For step() and sums() of the host a
+    state of zeros with scalars of the caller is enough
+  */
   PetscErrorCode (*create)(SpikeKrylov *);
   PetscErrorCode (*destroy)(SpikeKrylov *);
 

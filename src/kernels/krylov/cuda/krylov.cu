@@ -55,7 +55,8 @@ static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
   PetscCall(PetscGetCurrentCUDAStream(&h->stream));
   PetscCall(SpikeDeviceGet(&h->gpu));
   PetscCall(SpikeCalloc_CUDA(1, h->stream, &h->device));
-  PetscCall(SpikeMalloc_CUDA((PetscCount)SpikeKrylovPartials(h), &h->partials));
+  PetscCall(SpikeMalloc_CUDA((PetscCount)SpikeKrylovPartials(h, s->alone), &h->partials));
+  s->bytes = (PetscReal)(sizeof(*h->device) + SpikeKrylovPartials(h, s->alone) * sizeof(*h->partials));
   PetscCall(SpikeMallocMapped_CUDA(1, &h->mail, &h->devicemail));
   memset((void *)h->mail, 0, sizeof(*h->mail));
   PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&s->scalars, sizeof(*s->scalars))));

@@ -35,7 +35,7 @@ typedef struct {
   SpikeKrylovDevice *device;
   /* one memory, as host and device see it                                    */
   SpikeKrylovMail *mail, *devicemail;
-  /* [SpikeKrylovPartials()]; steps use the first half; steps of two kernels, and products in pieces, use all of it */
+  /* [SpikeKrylovPartials()]; steps use the first part; steps of two kernels, and products in pieces, use all of it */
   PetscScalar *partials;
   /* posts that the host has read, sums that it has asked for                 */
   unsigned long long read, summed;
@@ -311,10 +311,12 @@ static inline int SpikeKrylovMostBlocks(const SpikeKrylovCUDA *h)
 
 #define SPIKE_KRYLOV_MAXPIECES 32768 /* thread blocks of a product in pieces, so that adding them up takes no time */
 
-static inline size_t SpikeKrylovPartials(const SpikeKrylovCUDA *h)
+/* alone: of one step at a time */
+static inline size_t SpikeKrylovPartials(const SpikeKrylovCUDA *h, PetscBool alone)
 {
-  return (size_t)SPIKE_KRYLOV_MAXDOTS *
-         (SpikeKrylovMostBlocks(h) + PetscMax(SpikeKrylovMostBlocks(h), SPIKE_KRYLOV_MAXPIECES));
+  const int most = SpikeKrylovMostBlocks(h);
+
+  return (size_t)SPIKE_KRYLOV_MAXDOTS * (most + (alone ? 0 : PetscMax(most, SPIKE_KRYLOV_MAXPIECES)));
 }
 
 /*
