@@ -59,7 +59,10 @@ static PetscErrorCode SpikeWatchBegin_Private(PetscLogEvent e, int unused, Petsc
   if (!ksp) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &once, KSPPREONLY, KSPNONE, ""));
   if (once) PetscCall(PCSpikeSolveBegins_Private(ksp->pc, ksp));
-  else PetscCall(PCSpikeUnwatch_Private(ksp->pc));
+  else {
+    PCSpikeRefineForget_Private((PC_Spike *)ksp->pc->data); /* as in PCPreSolve(), of another method */
+    PetscCall(PCSpikeUnwatch_Private(ksp->pc));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

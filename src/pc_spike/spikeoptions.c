@@ -204,8 +204,11 @@ static PetscErrorCode PCSpikeGetWindowTolerance_Spike(PC pc, PetscReal *tol)
 
   Where no tolerance is set, and a direct solve has taken a step of refinement, the setups that follow take a tenth of
   `PCSpikeSetRefinementTolerance()`, if the far ends of the spikes are smaller than ten times that: then a solve is one
-  application. It is so until a solve takes a step all the same, or another method than `KSPPREONLY` solves, or the
-  pattern changes. The view has the tolerance of the last setup.
+  application. It is so until the pattern changes, until a solve misses the tolerance before its steps all the same, or
+  two solves in a row take a step for their residuals. It ends too when another method than `KSPPREONLY` begins to
+  solve, or a `KSPPREONLY` inside of another solver, which takes what applications give. With `PCSpikeSetDirect()` each
+  application is a direct solve, whatever method it is in, and other methods end nothing. The view has the tolerance of
+  the last setup.
 
   The transposed apply corrects all rows. On a GPU the tips of the spikes of bands with more than 64 diagonals on a side
   are made to this tolerance as well, and with them the reduced systems of both.

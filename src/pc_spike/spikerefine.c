@@ -76,8 +76,10 @@ static PetscReal PCSpikeRefineTolerance_Private(const PC_Spike *s)
   Truncated spikes are corrected down to the window tolerance, so that an application is exact to that: a direct solve
   takes a step of refinement, which is another application and a product with A. Where the far ends that truncation
   neglects are below about the tolerance of the solve, spikes that are followed down to that leave nothing to refine.
-  The setups after a solve that took a step follow them (PETSC_BOOL3_TRUE), unless a solve takes a step all the same
-  (PETSC_BOOL3_FALSE), until the pattern changes, another method solves, or a window tolerance is set
+  The setups after a solve that took a step follow them (PETSC_BOOL3_TRUE), until the pattern changes, another method
+  solves, or a window tolerance is set. Not so (PETSC_BOOL3_FALSE) where it does not help: a solve misses the tolerance
+  all the same before its steps, or two in a row take one for their residuals. One alone may be a right-hand side with a
+  large solution, of many to come
 */
 #define SPIKE_FOLLOW 0.1 /* of the tolerance of solves */
 
@@ -85,6 +87,7 @@ static PetscReal PCSpikeRefineTolerance_Private(const PC_Spike *s)
 void PCSpikeRefineForget_Private(PC_Spike *s)
 {
   s->refine.follow = PETSC_BOOL3_UNKNOWN;
+  s->refine.missed = 0;
 }
 
 /* The window tolerance of the setup that is under way, the same on all ranks */
@@ -98,20 +101,22 @@ PetscReal PCSpikeRefineWindow_Private(const PC_Spike *s)
   return PetscMin(s->window, tol);
 }
 
-/* After a solve that took steps, collective; a rank without rows may have no interfaces */
+/* After a solve, collective; a rank without rows may have no interfaces */
 static PetscErrorCode PCSpikeRefineFollow_Private(PC pc)
 {
-  PC_Spike        *s    = (PC_Spike *)pc->data;
-  const SpikeBand *b    = &s->band;
-  PetscReal        most = b->coupled && !b->full && !b->cholesky ? PCSpikeDecay_Private(s) : -1.0;
+  PC_Spike          *s    = (PC_Spike *)pc->data;
+  PCSpikeRefinement *f    = &s->refine;
+  const SpikeBand   *b    = &s->band;
+  PetscReal          most = b->coupled && !b->full && !b->cholesky ? PCSpikeDecay_Private(s) : -1.0;
 
   PetscFunctionBegin;
-  if (s->refine.follow != PETSC_BOOL3_UNKNOWN) {
-    if (b->window < s->window) s->refine.follow = PETSC_BOOL3_FALSE;
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->follow == PETSC_BOOL3_TRUE && b->window < s->window) {
+    f->missed = f->steps ? f->missed + 1 : 0;
+    if (f->steps && (f->above || f->missed > 1)) f->follow = PETSC_BOOL3_FALSE;
   }
+  if (f->follow != PETSC_BOOL3_UNKNOWN || !f->steps) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &most, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  if (most >= 0.0 && most <= PCSpikeRefineTolerance_Private(s) / SPIKE_FOLLOW) s->refine.follow = PETSC_BOOL3_TRUE;
+  if (most >= 0.0 && most <= PCSpikeRefineTolerance_Private(s) / SPIKE_FOLLOW) f->follow = PETSC_BOOL3_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,6 +257,8 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
   Vec                bw = b, xw = x;
 
   PetscFunctionBegin;
+  f->steps = 0;
+  f->above = PETSC_FALSE;
   PetscCall(PCSpikeRefineReserve_Private(pc, b));
   PetscCall(PCSpikeRefineReserve_Private(pc, x));
   PetscCall(PetscObjectTypeCompare((PetscObject)b, ((PetscObject)f->r)->type_name, &bsame));
@@ -260,6 +267,7 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
   if (!xsame) PetscCall(VecCopy(x, xw = f->x));
   PetscCall(PCSpikeBackwardError_Private(pc, trans, bw, xw, f->r, &bnorm, &before, &wants));
   *eta        = before;
+  f->above    = (PetscBool)(before > tol);
   f->residual = f->looked;
   if (before == PETSC_MAX_REAL) {
     PetscCall(PCSpikeIsNumeric_Private(pc, &numeric));
@@ -290,7 +298,7 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
     }
   }
   if (k && !xsame) PetscCall(VecCopy(xw, x));
-  if (k) PetscCall(PCSpikeRefineFollow_Private(pc));
+  f->steps = k;
   s->info.refinements += k;
   PetscCall(PetscInfo(pc,
                       "Backward error %g, residual %g of the right-hand side, after %" PetscInt_FMT
@@ -324,6 +332,7 @@ static PetscErrorCode PCSpikeRefineOrdered_Private(PC pc, PetscBool trans, Vec b
   ierr = PCSpikeRefine_Private(pc, trans, b, x, eta);
   PetscCall(SpikeOrderedEnd(&ordered));
   PetscCall(ierr);
+  PetscCall(PCSpikeRefineFollow_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -28,6 +28,9 @@ typedef struct {
   PetscBool   reserved; /* it was asked for since r was made */
 
   PetscBool3 follow; /* whether spikes are followed as far as direct solves need                         */
+  PetscInt   missed; /* solves in a row that took steps all the same                                     */
+  PetscInt   steps;  /* of the last refinement                                                           */
+  PetscBool  above;  /* before them its backward error was above the tolerance                           */
 } PCSpikeRefinement;
 
 PETSC_INTERN Mat            PCSpikeRefineMatrix_Private(PC);
