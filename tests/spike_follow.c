@@ -68,9 +68,10 @@ static PetscErrorCode Create(Mat A, KSP *ksp, PC *pc)
 
 /*
   Partitions of ROWS rows. Spikes of GOOD fall to 1e-8 in about 100 rows, so that windows end long before they meet,
-  also those of partitions that a device sweeps together; those of POOR have far ends of about 1e-7, which solves need
+  also those of partitions that a device sweeps together, and where a device tells by coarser steps how they fall; those
+  of POOR have far ends that solves need
 */
-#define ROWS 400
+#define ROWS 500
 static const SpikeTestBand GOOD = {0, 3, 4, 1.05, SPIKE_TEST_SLOW, 21}, POOR = {0, 3, 4, 1.01, SPIKE_TEST_SLOW, 21};
 
 /* The last rank has no rows where there are several and it is to have none */
