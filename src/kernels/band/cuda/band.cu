@@ -167,6 +167,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   const PetscInt   np = s->np;
   const PetscCount kl = s->kl, ku = s->ku;
   PetscInt        *active;
+  const char      *form = getenv("SPIKE_CROUT"); /* for measurements: 0 never, 1 wherever there is a kernel */
   SpikeCUDA       *h;
   cudaStream_t     stream;
 
@@ -176,6 +177,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   s->data = h;
   PetscCall(SpikeDeviceGet(&h->gpu));
   SpikeTilesShape_Private(s, &h->t);
+  h->crout       = !form ? SPIKE_CROUT_AUTO : form[0] == '0' ? SPIKE_CROUT_NEVER : SPIKE_CROUT_ALWAYS;
   h->correctrows = h->t.tilerows;
   stream         = (cudaStream_t)s->stream;
   PetscCall(PetscMalloc1(np + 1, &active));

@@ -94,6 +94,27 @@ struct SpikeFillMap {
   PetscReal           bytes;
 };
 
+/* Factors by Crout's method (factor_crout.cuh): where they are faster, or for tests and measurements */
+typedef enum {
+  SPIKE_CROUT_AUTO,
+  SPIKE_CROUT_NEVER,
+  SPIKE_CROUT_ALWAYS
+} SpikeCrout;
+
+#define SPIKE_CROUT_TILES 3 /* on either side of the diagonal, at least, where they are faster */
+
+/* There are kernels for real numbers, and tiles on both sides of more than 24 rows */
+static inline bool SpikeTilesCrout(const SpikeTiles *t, SpikeCrout crout)
+{
+  const int least = t->QL < t->QU ? t->QL : t->QU;
+
+#if defined(PETSC_USE_COMPLEX)
+  return false;
+#endif
+  if (crout == SPIKE_CROUT_NEVER || t->T <= 24 || least < 1 || t->QL + t->QU < 3) return false;
+  return crout == SPIKE_CROUT_ALWAYS || least >= SPIKE_CROUT_TILES;
+}
+
 struct SpikeTriSystems; /* systems.cu */
 struct SpikePivoted;    /* pivoted.cuh */
 
@@ -115,6 +136,7 @@ struct SpikeCUDA {
   double            *badvalue;    /* [np] magnitude of a partition's first bad pivot, [np + 1] of a reduced system's */
   PetscInt          *oldrow;      /* [n] the inverse of the places of rows, made by the first fill that has some */
   const SpikeDevice *gpu;         /* what it has */
+  SpikeCrout         crout;       /* whether factors come from Crout's method */
   PetscReal          windowrows;  /* sum of wtop and wbot */
   int                correctrows; /* most tile rows that a correction goes over */
   size_t             sweepshared[2]; /* bytes of shared memory that the kernels of plain sweeps have by themselves, */
