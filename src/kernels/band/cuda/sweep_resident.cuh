@@ -66,6 +66,70 @@ __device__ static __forceinline__ void SpikeResidentStore(const SpikeSweepArgs &
 }
 
 /*
+  QL, QU <= 1: `steps` tile rows forward, r turns into y there: the first at x, the next `pitch` after it. take(back, u)
+  gets a tile, on the way back with the diagonal, as number u of two; fetch() asks for a later one
+*/
+template <typename L, typename TAKE, typename FETCH>
+__device__ static __forceinline__ void SpikeResidentDown(const L &at, int steps, PetscScalar *x, int pitch,
+                                                         PetscScalar *st, PetscScalar (&tile)[2][L::COUNT], TAKE &&take,
+                                                         FETCH &&fetch)
+{
+  take(false, 0);
+  __syncwarp();
+  fetch();
+  for (int s0 = 0; s0 < steps; s0 += 2) {
+    SpikeUnroll(u, 2) {
+      const int    s  = s0 + u;
+      PetscScalar *xj = x + s * pitch, v;
+
+      if (s < steps) {
+        if (s + 1 < steps) take(false, u ^ 1);
+        v = xj[at.at] - at.template times<1, true>(tile[u], xj - pitch);
+        if (at.active) st[at.at] = v;
+        __syncwarp();
+        if (s + 1 < steps) fetch();
+        v += at.template times<-1, false>(tile[u], st);
+        if (at.active) xj[at.at] = v;
+        __syncwarp();
+      }
+    }
+  }
+}
+
+/* The same back, y turns into x: the last row first, which is at x; upper: QU > 0; step(s) is called in step s */
+template <typename L, typename TAKE, typename FETCH, typename STEP>
+__device__ static __forceinline__ void SpikeResidentUp(const L &at, int steps, bool upper, PetscScalar *x, int pitch,
+                                                       PetscScalar *st, PetscScalar (&tile)[2][L::COUNT],
+                                                       PetscScalar (&d)[2], TAKE &&take, FETCH &&fetch, STEP &&step)
+{
+  take(true, 0);
+  __syncwarp();
+  fetch();
+  for (int s0 = 0; s0 < steps; s0 += 2) {
+    SpikeUnroll(u, 2) {
+      const int    s  = s0 + u;
+      PetscScalar *xj = x - s * pitch, v;
+
+      if (s < steps) {
+        if (s + 1 < steps) take(true, u ^ 1);
+        step(s);
+        v = xj[at.at];
+        if (upper) {
+          v -= at.template times<-1, true>(tile[u], xj + pitch);
+          if (at.active) st[at.at] = v;
+        }
+        __syncwarp();
+        if (s + 1 < steps) fetch();
+        v = d[u] * v;
+        if (upper) v += at.template times<1, false>(tile[u], st);
+        if (at.active) xj[at.at] = v;
+        __syncwarp();
+      }
+    }
+  }
+}
+
+/*
   QL, QU <= 1: a warp for each group of partitions. r comes to shared memory before the first step, turns into y and
   then into x there, and x leaves after the last step: the steps between read tiles alone. A piece of the ring is a
   tile, on the way back with the diagonal after it. Moves (QL + QU) T + 1 factors and 2 scalars a row, a correction 3;
@@ -116,51 +180,10 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   for (int k = 0; k < a.depth; k++) fetch();
   SpikeAwait();
   SpikeResidentLoad(a, range, own, at, group * t.G, column, 0, 1, x, pitch);
-  if (t.QL) take(false, 0);
-  __syncwarp();
-  if (t.QL) fetch();
-  for (int s0 = 0; t.QL && s0 < nf; s0 += 2) {
-    SpikeUnroll(u, 2) {
-      const int    s  = s0 + u;
-      PetscScalar *xj = x + (f0 + s) * pitch, v;
-
-      if (s < nf) {
-        if (s + 1 < nf) take(false, u ^ 1);
-        v = xj[at.at] - at.template times<1, true>(tile[u], xj - pitch);
-        if (at.active) st[at.at] = v;
-        __syncwarp();
-        if (s + 1 < nf) fetch();
-        v += at.template times<-1, false>(tile[u], st);
-        if (at.active) xj[at.at] = v;
-        __syncwarp();
-      }
-    }
-  }
-  take(true, 0);
-  __syncwarp();
-  fetch();
-  for (int s0 = 0; s0 < nb; s0 += 2) {
-    SpikeUnroll(u, 2) {
-      const int    s  = s0 + u;
-      PetscScalar *xj = x + (f1 - 1 - s) * pitch, v;
-
-      if (s < nb) {
-        if (s + 1 < nb) take(true, u ^ 1);
-        if (s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, group * t.G, PetscMin(group * t.G + t.G, a.p1));
-        v = xj[at.at];
-        if (t.QU) {
-          v -= at.template times<-1, true>(tile[u], xj + pitch);
-          if (at.active) st[at.at] = v;
-        }
-        __syncwarp();
-        if (s + 1 < nb) fetch();
-        v = d[u] * v;
-        if (t.QU) v += at.template times<1, false>(tile[u], st);
-        if (at.active) xj[at.at] = v;
-        __syncwarp();
-      }
-    }
-  }
+  if (t.QL) SpikeResidentDown(at, nf, x + f0 * pitch, pitch, st, tile, take, fetch);
+  SpikeResidentUp(at, nb, t.QU > 0, x + (f1 - 1) * pitch, pitch, st, tile, d, take, fetch, [&](int s) {
+    if (s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, group * t.G, PetscMin(group * t.G + t.G, a.p1));
+  });
   SpikeResidentStore<8>(a, b0, f1, own, at, 0, 1, x, pitch);
 }
 

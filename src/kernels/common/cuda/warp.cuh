@@ -32,12 +32,21 @@ __device__ static inline PetscScalar SpikeWarpSum(PetscScalar v)
 template <typename X>
 __device__ static inline X SpikeWarpMax(X v)
 {
-  for (int d = 16; d; d /= 2) {
-    const X w = __shfl_xor_sync(SPIKE_WARP, v, d);
+#if __CUDA_ARCH__ >= 800
+  constexpr bool reduces = std::is_same<X, int>::value; /* by an instruction */
+#else
+  constexpr bool reduces = false;
+#endif
 
-    v = w > v ? w : v;
+  if constexpr (reduces) return __reduce_max_sync(SPIKE_WARP, v);
+  else {
+    for (int d = 16; d; d /= 2) {
+      const X w = __shfl_xor_sync(SPIKE_WARP, v, d);
+
+      v = w > v ? w : v;
+    }
+    return v;
   }
-  return v;
 }
 
 /* y + a x, and y - a x */
