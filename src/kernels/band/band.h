@@ -58,6 +58,15 @@ typedef struct {
     if ((s)->events) PetscCall(PetscLogEventEnd((s)->events->event, NULL, NULL, NULL, NULL)); \
   } while (0)
 
+/*
+  How an application is launched: in one where that is expected to be faster, by its steps, or in one where it can be
+*/
+typedef enum {
+  SPIKE_APPLY_AUTO,
+  SPIKE_APPLY_LAUNCHES,
+  SPIKE_APPLY_ONE
+} SpikeApplyForm;
+
 typedef struct {
   PetscInt            n, kl, ku; /* rows of this rank, half-bandwidths                                               */
   PetscInt            np;        /* partitions, at least 1                                                           */
@@ -114,9 +123,10 @@ typedef struct {
   const PetscInt *rowplace;
   PetscInt       *wtop, *wbot; /* [np] rows at the two ends of a partition that its spikes reach                   */
   /* counts how often the launches of an apply have changed, as with the windows of a setup */
-  PetscInt launches;
-  void    *data;   /* whatever else the backend needs                                                  */
-  void    *stream; /* of the backend; NULL on the host                                                 */
+  PetscInt       launches;
+  SpikeApplyForm form;
+  void          *data;   /* whatever else the backend needs                                                  */
+  void          *stream; /* of the backend; NULL on the host                                                 */
 
   const SpikeEvents *events; /* of factor(); NULL: it logs nothing */
 
@@ -261,6 +271,14 @@ struct _n_SpikeBandKernels {
   */
   PetscErrorCode (*correct)(SpikeBand *, PetscBool trans, PetscInt p0, PetscInt p1, PetscInt nrhs, PetscScalar *x,
                             PetscCount ldx);
+
+  /*
+    *done <- whether it has made x <- M^-1 b, for nrhs columns: sweep() of all partitions, solvetips() of the interfaces
+    0 < q < np and correct(), in one launch. Leaves no tips. Where it has not, nothing was done. NULL: the backend has
+    no such launch.
+  */
+  PetscErrorCode (*apply)(SpikeBand *, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x,
+                          PetscCount ldx, PetscBool *done);
 
   /*
     Full SPIKE, from the factors that factor() has made. spikes: the tips at the active interfaces, the far ones where

@@ -95,6 +95,7 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   if (s->coupled) {
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)));
     *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
+    if (!s->nsystems && !s->nbatch && !SpikeBandExchanges(s)) *extra += SpikeApplyBytes_CUDA(s, &t);
     if (s->full)
       *extra += sizeof(PetscScalar) * (s->np + 1.0) *
                 (ku * ku + kl * kl + 3.0 * (kl + ku) * (kl + ku) + s->maxrhs * (kl + ku));
@@ -211,7 +212,10 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
     PetscCall(SpikeCalloc_CUDA((np + 1) * ku, stream, &s->dpiv));
   }
   if (SpikeBandExchanges(s)) PetscCall(SpikePivotedCreate_CUDA(s));
-  else if (!s->nsystems && !s->nbatch) PetscCall(SpikeSweepPrepare_CUDA(s));
+  else if (!s->nsystems && !s->nbatch) {
+    PetscCall(SpikeSweepPrepare_CUDA(s));
+    PetscCall(SpikeApplyCreate_CUDA(s));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,7 +228,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscCall(SpikeTriDestroySystems_CUDA(s));
   PetscCall(SpikePivotedDestroy_CUDA(s));
   PetscCall(SpikeBatchDestroySystems(&h->batch));
-  PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->room, h->report, h->badvalue, h->oldrow));
+  PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->room, h->report, h->badvalue, h->oldrow, h->hand, h->turn));
   PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
   PetscCall(SpikeFreeHost_CUDA(h->hostreport));
   PetscCall(PetscFree(s->data));
@@ -357,6 +361,7 @@ const SpikeBandKernels SpikeBandKernels_CUDA = {
   /* sweep */ SpikeSweep_CUDA,
   /* solvetips */ SpikeSolveTips_CUDA,
   /* correct */ SpikeCorrect_CUDA,
+  /* apply */ SpikeApply_CUDA,
   /* spikes */ SpikeSpikes_CUDA,
   /* merge */ SpikeMerge_CUDA,
   /* mergedtips */ SpikeMergedTips_CUDA,

@@ -145,7 +145,15 @@ struct SpikeCUDA {
   int                correctrows; /* most tile rows that a correction goes over */
   size_t             sweepshared[2]; /* bytes of shared memory that the kernels of plain sweeps have by themselves, */
   /* and blocks that the registers of a multiprocessor are enough for: vectors in memory, in shared memory */
-  int          sweepblocks[2];
+  int sweepblocks[2];
+  /*
+    an application in one launch: what thread blocks hand over to each other, NULL where the band has none; turns and
+    flags; as sweepshared and sweepblocks
+  */
+  PetscScalar *hand;
+  unsigned    *turn;
+  size_t       applyshared;
+  int          applyblocks;
   SpikeFillMap map;
 
   SpikeTriSystems *tri;     /* half-bandwidth 1 by the kernels of tridiagonal.h: no band; NULL else */
