@@ -70,6 +70,7 @@ static PetscErrorCode Row(Mat A, Vec b, Vec x, PetscInt K, PetscInt parts, Petsc
   PC          pc;
   PCSpikeInfo info;
   PetscInt    N;
+  PetscBool   set;
   double      first, setup[MAXREPEAT], apply[MAXREPEAT], ms[2], phase[2][NEVENTS], alone[2] = {0.0, 0.0}, factor = 0.0,
                                                                               solve = 0.0;
 
@@ -85,6 +86,7 @@ static PetscErrorCode Row(Mat A, Vec b, Vec x, PetscInt K, PetscInt parts, Petsc
   PetscCall(PCSpikeGetInfo(pc, &info));
   ms[0] = Median(c->repeat, setup);
   ms[1] = Median(c->repeat, apply);
+  PetscCall(SetApplyForm(pc, 1, &set)); /* SPIKE_APPLY_LAUNCHES: the phases of an apply apart */
   for (int side = 0; side < 2; side++) {
     PetscCall(Phases((PetscBool)!side, A, pc, b, x, c->repeat, phase[side]));
     for (int e = 0; e < NEVENTS; e++) alone[side] += phase[side][e];
