@@ -59,7 +59,8 @@ typedef struct {
   } while (0)
 
 /*
-  How an application is launched: in one where that is expected to be faster, by its steps, or in one where it can be
+  How an application is launched: AUTO is by its steps, and in one launch where that is faster as soon as its times are
+  known; by its steps; in one where it can be
 */
 typedef enum {
   SPIKE_APPLY_AUTO,

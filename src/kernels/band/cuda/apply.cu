@@ -75,13 +75,11 @@ PetscErrorCode SpikeApply_CUDA(SpikeBand *s, PetscInt nrhs, const PetscScalar *b
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (!h->hand || s->form == SPIKE_APPLY_LAUNCHES || nrhs != 1 || s->full) PetscFunctionReturn(PETSC_SUCCESS);
-  grid   = (unsigned)(h->t.groups() + (h->t.G > 1));
-  blocks = (int)((grid + most - 1) / most);
-  if (blocks > h->applyblocks) {
-    if (s->form == SPIKE_APPLY_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-    blocks = h->applyblocks;
-  }
+  /* by itself not before its times are known */
+  if (!h->hand || s->form != SPIKE_APPLY_ONE || nrhs != 1 || s->full) PetscFunctionReturn(PETSC_SUCCESS);
+  grid    = (unsigned)(h->t.groups() + (h->t.G > 1));
+  blocks  = (int)((grid + most - 1) / most);
+  blocks  = PetscMin(blocks, h->applyblocks);
   vectors = SpikeResidentBytes(&h->t, h->t.tilerows + h->correctrows + 2);
   room    = ((size_t)h->gpu->shared + 1024) / blocks;
   room    = room > vectors + h->applyshared ? room - vectors - h->applyshared : 0;
