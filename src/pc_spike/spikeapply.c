@@ -46,7 +46,9 @@ static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All steps in one launch, where the backend has one. The deliberate faults are those of the steps */
+/*
+  All steps in one launch, where it is asked for and the backend has one. The deliberate faults are those of the steps
+*/
 static PetscErrorCode SpikeOnce_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
                                         PetscScalar *x, PetscCount ldx, PetscBool *done)
 {
@@ -54,8 +56,9 @@ static PetscErrorCode SpikeOnce_Private(PC pc, PetscBool trans, PetscInt nrhs, c
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (trans || !s->band.coupled || !s->band.k->apply || SpikeFaulty(SPIKE_FAULT_LAST_PARTITION) ||
-      SpikeFaulty(SPIKE_FAULT_NO_REDUCED) || SpikeFaulty(SPIKE_FAULT_NO_CORRECTION))
+  if (s->band.form != SPIKE_APPLY_ONE || trans || !s->band.coupled || !s->band.k->apply ||
+      SpikeFaulty(SPIKE_FAULT_LAST_PARTITION) || SpikeFaulty(SPIKE_FAULT_NO_REDUCED) ||
+      SpikeFaulty(SPIKE_FAULT_NO_CORRECTION))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PC_Spike_Sweep, pc, 0, 0, 0));
   PetscCall((*s->band.k->apply)(&s->band, nrhs, b, ldb, x, ldx, done));
