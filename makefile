@@ -178,7 +178,7 @@ $(sofile): $(OBJ)
 $(so): $(sofile)
 	@ln -sf $(notdir $(soname)) $@
 
-# Kernels are hidden symbols: their tests and benchmarks link the objects
+# Kernels are hidden symbols: their tests, and benchmarks that call them, link the objects
 $(private): $(OBJ)
 	@mkdir -p $(@D)
 	@$(RM) $@
@@ -188,16 +188,21 @@ $(private): $(OBJ)
 KERNELTESTS := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/kernels/*.c)))
 CUDATESTS   := $(if $(SRC.cu),$(patsubst %.cu,$(BINDIR)/%,$(sort $(wildcard tests/kernels/*.cu))))
 ONEFILE     := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard benchmarks/*.c)))
+INNER       := $(patsubst %,$(BINDIR)/benchmarks/%,band blockilu gbcgablation idr matching)
 # A benchmark in a folder has a file of its name there, and what needs a GPU in a folder cuda
 FOLDERS     := $(foreach d,$(notdir $(wildcard benchmarks/*)),$(if $(wildcard benchmarks/$(d)/$(d).c),$(d)))
 BENCHMARKS  := $(ONEFILE) $(FOLDERS:%=$(BINDIR)/benchmarks/%)
 TUTORIALS   := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tutorials/*.c)))
 PETSCTESTS  := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/*.c)))
 
-$(KERNELTESTS) $(ONEFILE): $(BINDIR)/%: %.c $(private)
+$(KERNELTESTS) $(INNER): $(BINDIR)/%: %.c $(private)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "     CC $<")
 	$(Q)$(PROGRAM.c) $(CUDA_DEFINE) -I$(CURDIR)/src -o $@ $< $(private) $(PETSC_LIB)
+$(filter-out $(INNER),$(ONEFILE)): $(BINDIR)/%: %.c $(so)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "     CC $<")
+	$(Q)$(PROGRAM.c) $(CUDA_DEFINE) -I$(CURDIR)/src -o $@ $< $(LINK.spike)
 
 parts = $(patsubst %.c,$(OBJDIR)/%.o,\
   $(sort $(wildcard benchmarks/$(1)/*.c) $(if $(SRC.cu),$(wildcard benchmarks/$(1)/cuda/*.c)))) \
