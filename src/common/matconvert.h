@@ -5,3 +5,5 @@
 #include <petscmat.h>
 
 PETSC_INTERN PetscErrorCode SpikeMatConvertBy(Mat, Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN void           SpikeMatConvertRenew(Mat, MatReuse, const Mat *);
+PETSC_INTERN PetscErrorCode SpikeMatConvertEnd(Mat, Mat, MatReuse, Mat *);

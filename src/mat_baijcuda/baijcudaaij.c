@@ -6,6 +6,7 @@
 */
 #include "baijcudaimpl.h"
 #include "common/agree.h"
+#include "common/matconvert.h"
 #include "common/matcsr.h"
 
 /* Of the AIJ matrix: the pattern that it was made for, a MatBAIJCUDAPattern */
@@ -136,13 +137,11 @@ PetscErrorCode MatConvert_BAIJCUDA_AIJCUSPARSE(Mat A, MatType newtype, MatReuse 
   }
   if (!C) {
     PetscCall(MatBAIJCUDACreateAIJ_Private(A, newtype, parts, garray, &C));
-    if (reuse == MAT_REUSE_MATRIX) C->nonzerostate = PetscMax(C->nonzerostate, (*B)->nonzerostate + 1);
+    SpikeMatConvertRenew(C, reuse, B);
   }
   PetscCall(MatBAIJCUDAGetValues_Private(A, parts, &v));
   PetscCall(MatSetValuesCOO(C, v, INSERT_VALUES));
-  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
-  else if (reuse == MAT_INITIAL_MATRIX) *B = C;
-  else if (C != *B) PetscCall(MatHeaderReplace(*B, &C));
+  PetscCall(SpikeMatConvertEnd(A, C, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,12 +253,9 @@ PetscErrorCode MatConvert_AIJCUSPARSE_BAIJCUDA(Mat A, MatType type, MatReuse reu
     PetscCall(MatSetPreallocationCOO(C, n[0] + n[1], i, j));
     PetscCall(PetscFree2(i, j));
     PetscCall(MatBAIJCUDACOOSetSource_Private(C, &now));
-    /* another pattern in the place of that of *B, which MatHeaderReplace() gives the nonzero state of C */
-    if (reuse == MAT_REUSE_MATRIX) C->nonzerostate = PetscMax(C->nonzerostate, (*B)->nonzerostate + 1);
+    SpikeMatConvertRenew(C, reuse, B);
   }
   PetscCall(MatBAIJCUDATakeEntries_Private(C, parts, n));
-  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
-  else if (reuse == MAT_INITIAL_MATRIX) *B = C;
-  else if (C != *B) PetscCall(MatHeaderReplace(*B, &C));
+  PetscCall(SpikeMatConvertEnd(A, C, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

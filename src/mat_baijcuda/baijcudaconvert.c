@@ -69,53 +69,48 @@ static PetscErrorCode MatBAIJCUDASamePattern_Private(Mat A, Mat B, PetscBool *sa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a conversion into B, which has another pattern than C: it is C from now on, for preconditioners too */
-static PetscErrorCode MatBAIJCUDAReplace_Private(Mat *C, Mat B)
+/* Collective: of a conversion into *B that is reused and has the pattern of A values are copied, and all is *done */
+static PetscErrorCode MatBAIJCUDAReuse_Private(Mat A, MatReuse reuse, const Mat *B, PetscBool *done)
 {
   PetscFunctionBegin;
-  (*C)->nonzerostate = PetscMax((*C)->nonzerostate, B->nonzerostate + 1);
-  PetscCall(MatHeaderReplace(B, C));
+  *done = PETSC_FALSE;
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatBAIJCUDASamePattern_Private(A, *B, done));
+  if (*done) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* MATSEQBAIJ and MATMPIBAIJ to ours: their blocks stay where they are */
 static PetscErrorCode MatConvert_BAIJ_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
-  Mat       C    = A;
-  PetscBool same = PETSC_FALSE;
+  Mat       C = A;
+  PetscBool done;
 
   PetscFunctionBegin;
   (void)newtype; /* the root name, perhaps */
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatBAIJCUDASamePattern_Private(A, *B, &same));
-  if (same) {
-    PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscCall(MatBAIJCUDAReuse_Private(A, reuse, B, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   if (reuse != MAT_INPLACE_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
   PetscCall(MatBAIJCUDAAdopt_Private(C, PETSC_FALSE));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatBAIJCUDAReplace_Private(&C, *B));
-  else *B = C;
+  SpikeMatConvertRenew(C, reuse, B);
+  PetscCall(SpikeMatConvertEnd(A, C, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* And back */
 static PetscErrorCode MatConvert_BAIJCUDA_BAIJ(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
-  Mat       C    = A;
-  PetscBool same = PETSC_FALSE;
+  Mat       C = A;
+  PetscBool done;
 
   PetscFunctionBegin;
   (void)newtype;
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatBAIJCUDASamePattern_Private(A, *B, &same));
-  if (same) {
-    PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscCall(MatBAIJCUDAReuse_Private(A, reuse, B, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBAIJCUDAToHost_Private(A)); /* else a duplicate would have them in the memory of the backend first */
   if (reuse != MAT_INPLACE_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
   PetscCall(MatBAIJCUDARemove_Private(C));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatBAIJCUDAReplace_Private(&C, *B));
-  else *B = C;
+  SpikeMatConvertRenew(C, reuse, B);
+  PetscCall(SpikeMatConvertEnd(A, C, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,7 +154,7 @@ PetscErrorCode MatConvert_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *
 PetscErrorCode MatConvertFrom_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
   Mat         C;
-  PetscBool   mpi, root, baij, done, same;
+  PetscBool   mpi, root, baij, done;
   PetscMPIInt size;
 
   PetscFunctionBegin;
@@ -176,13 +171,13 @@ PetscErrorCode MatConvertFrom_BAIJCUDA(Mat A, MatType newtype, MatReuse reuse, M
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatConvert(A, mpi ? MATMPIBAIJ : MATSEQBAIJ, MAT_INITIAL_MATRIX, &C));
   PetscCall(MatBAIJCUDAInstall_Private(C, MatBAIJCUDAType_Private(mpi)));
-  if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatBAIJCUDASamePattern_Private(C, *B, &same));
-    if (same) PetscCall(MatCopy(C, *B, SAME_NONZERO_PATTERN));
-    else PetscCall(MatBAIJCUDAReplace_Private(&C, *B));
+  PetscCall(MatBAIJCUDAReuse_Private(C, reuse, B, &done));
+  if (done) {
     PetscCall(MatDestroy(&C));
-  } else if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
-  else *B = C;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  SpikeMatConvertRenew(C, reuse, B);
+  PetscCall(SpikeMatConvertEnd(A, C, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
