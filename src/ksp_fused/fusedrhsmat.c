@@ -5,6 +5,7 @@
 */
 #include "fusedrhsmat.h"
 #include "adapters.h"
+#include "common/attempt.h"
 #include <petsc/private/pcimpl.h>
 
 /* The products, then the views: a product holds its operands */
@@ -425,19 +426,11 @@ static PetscErrorCode KSPFusedRhsPCAsk_Private(KSP ksp, Mat X, Mat Y)
   KSPFusedRhsError e = {PETSC_SUCCESS, 0, "", "", ""};
   PetscBool        applies;
   PetscErrorCode   ierr;
-#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
-  const int depth = petscstack.currentsize;
-#endif
 
   PetscFunctionBegin;
   PetscCall(KSPFusedMatApplies(ksp->pc, &applies));
   if (applies) {
-    PetscCall(PetscPushErrorHandler(KSPFusedRhsCatch_Private, &e));
-    ierr = KSP_PCMatApply(ksp, X, Y);
-    PetscCall(PetscPopErrorHandler());
-#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
-    petscstack.currentsize = depth + 1; /* of this function: an error leaves those of others */
-#endif
+    SpikeAttempt(ierr, KSPFusedRhsCatch_Private, &e, KSP_PCMatApply(ksp, X, Y));
     applies = (PetscBool)(ierr != PETSC_ERR_SUP);
     PetscCheck(!ierr || !applies, PETSC_COMM_SELF, ierr, "PCMatApply() of PC type %s: %s, found by %s() at %s:%d",
                ((PetscObject)ksp->pc)->type_name, e.text, e.function, e.file, e.line);

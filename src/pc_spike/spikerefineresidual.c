@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikerefineresidual.c: the residual of a solve, and the norms of its backward error, in one pass with one wait */
 #include "spikeimpl.h"
+#include "common/attempt.h"
 #include "common/petsccompat.h"
 
 /*
@@ -22,9 +23,6 @@ PetscErrorCode PCSpikeResidualReserve_Private(PC pc)
   const PetscScalar        *array;
   PetscMemType              memtype;
   PetscErrorCode            ierr;
-#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
-  const int depth = petscstack.currentsize;
-#endif
 
   PetscFunctionBegin;
   if (f->reserved) PetscFunctionReturn(PETSC_SUCCESS);
@@ -38,12 +36,7 @@ PetscErrorCode PCSpikeResidualReserve_Private(PC pc)
   if (!k || PetscMemTypeHost(k->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   f->sums.k     = k;
   f->sums.alone = PETSC_TRUE;
-  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = (*k->create)(&f->sums);
-  PetscCall(PetscPopErrorHandler());
-#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
-  petscstack.currentsize = depth + 1; /* of this function: an error leaves those of others */
-#endif
+  SpikeAttempt(ierr, PetscReturnErrorHandler, NULL, (*k->create)(&f->sums));
   if (ierr) { /* partly made */
     PetscCall((*k->destroy)(&f->sums));
     PetscCall(PetscMemzero(&f->sums, sizeof(f->sums)));
