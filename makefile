@@ -189,6 +189,7 @@ KERNELTESTS := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/kernels/*.c)))
 CUDATESTS   := $(if $(SRC.cu),$(patsubst %.cu,$(BINDIR)/%,$(sort $(wildcard tests/kernels/*.cu))))
 ONEFILE     := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard benchmarks/*.c)))
 INNER       := $(patsubst %,$(BINDIR)/benchmarks/%,band blockilu gbcgablation idr matching)
+OUTER       := $(filter-out $(INNER),$(ONEFILE))
 # A benchmark in a folder has a file of its name there, and what needs a GPU in a folder cuda
 FOLDERS     := $(foreach d,$(notdir $(wildcard benchmarks/*)),$(if $(wildcard benchmarks/$(d)/$(d).c),$(d)))
 BENCHMARKS  := $(ONEFILE) $(FOLDERS:%=$(BINDIR)/benchmarks/%)
@@ -199,10 +200,6 @@ $(KERNELTESTS) $(INNER): $(BINDIR)/%: %.c $(private)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "     CC $<")
 	$(Q)$(PROGRAM.c) $(CUDA_DEFINE) -I$(CURDIR)/src -o $@ $< $(private) $(PETSC_LIB)
-$(filter-out $(INNER),$(ONEFILE)): $(BINDIR)/%: %.c $(so)
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "     CC $<")
-	$(Q)$(PROGRAM.c) $(CUDA_DEFINE) -I$(CURDIR)/src -o $@ $< $(LINK.spike)
 
 parts = $(patsubst %.c,$(OBJDIR)/%.o,\
   $(sort $(wildcard benchmarks/$(1)/*.c) $(if $(SRC.cu),$(wildcard benchmarks/$(1)/cuda/*.c)))) \
@@ -223,10 +220,11 @@ $(CUDATESTS): $(BINDIR)/%: %.cu $(private) $(BASE)/cudaflags
 	$(Q)$(CLINKER) $(SAN_FLAGS) -Wl,--as-needed -o $@ $@.o $(private) $(PETSC_LIB)
 	@$(RM) $@.o
 
-$(TUTORIALS) $(PETSCTESTS): $(BINDIR)/%: %.c $(so)
+$(OUTER): INNER.c = $(CUDA_DEFINE) -I$(CURDIR)/src
+$(OUTER) $(TUTORIALS) $(PETSCTESTS): $(BINDIR)/%: %.c $(so)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "     CC $<")
-	$(Q)$(PROGRAM.c) -o $@ $< $(LINK.spike)
+	$(Q)$(PROGRAM.c) $(INNER.c) -o $@ $< $(LINK.spike)
 
 -include $(OBJ:.o=.d) $(addsuffix .d,$(KERNELTESTS) $(ONEFILE) $(TUTORIALS) $(PETSCTESTS))
 -include $(foreach folder,$(FOLDERS),$(patsubst %.o,%.d,$(call parts,$(folder))))

@@ -52,17 +52,34 @@ static PetscErrorCode Solve(KSP ksp, PetscBool trans, Vec b, Vec x, const char w
 static const char near[] = "corrected down to 1e-08 of their ends", far[] = "corrected down to 1e-13 of their ends";
 
 /* KSPPREONLY with truncated spikes of 4 partitions a rank */
+static PetscErrorCode SetSpike(KSP ksp, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(ksp, pc));
+  PetscCall(PCSetType(*pc, PCSPIKE));
+  PetscCall(PCFactorSetMatOrderingType(*pc, MATORDERINGNATURAL));
+  PetscCall(PCSpikeSetType(*pc, PC_SPIKE_TRUNCATED));
+  PetscCall(PCSpikeSetLocalPartitions(*pc, 4));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Create(Mat A, KSP *ksp, PC *pc)
 {
   PetscFunctionBegin;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetType(*ksp, KSPPREONLY));
-  PetscCall(KSPGetPC(*ksp, pc));
-  PetscCall(PCSetType(*pc, PCSPIKE));
-  PetscCall(PCFactorSetMatOrderingType(*pc, MATORDERINGNATURAL));
-  PetscCall(PCSpikeSetType(*pc, PC_SPIKE_TRUNCATED));
-  PetscCall(PCSpikeSetLocalPartitions(*pc, 4));
+  PetscCall(SetSpike(*ksp, pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy(KSP *ksp, Mat *A, Vec *b, Vec *x)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPDestroy(ksp));
+  PetscCall(MatDestroy(A));
+  PetscCall(VecDestroy(b));
+  PetscCall(VecDestroy(x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,10 +159,7 @@ static PetscErrorCode TestFollow(MatType type, PetscBool trans, PetscBool direct
     PetscCall(Solve(ksp, PETSC_FALSE, b, x, near, &steps, where));
     PetscCall(SpikeTestCheck((PetscBool)(steps == 1), "%s: %" PetscInt_FMT " steps with a tolerance", where, steps));
   }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
+  PetscCall(Destroy(&ksp, &A, &b, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,10 +185,7 @@ static PetscErrorCode TestNot(void)
                              (double)info.decay, steps));
     PetscCall(MatScale(A, 2.0));
   }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
+  PetscCall(Destroy(&ksp, &A, &b, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,11 +226,8 @@ static PetscErrorCode TestLeave(void)
   PetscCall(SpikeTestCheck((PetscBool)(steps > 0), "%s: no step with another pattern", where));
   PetscCall(MatScale(B, 2.0));
   PetscCall(Solve(ksp, PETSC_FALSE, b, x, far, &steps, where));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
+  PetscCall(Destroy(&ksp, &A, &b, &x));
   PetscCall(MatDestroy(&B));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -275,10 +283,7 @@ static PetscErrorCode TestOnce(void)
   PetscCall(Solve(ksp, PETSC_FALSE, large, x, farther, &steps, where));
   PetscCall(MatScale(A, 2.0));
   PetscCall(Solve(ksp, PETSC_FALSE, b, x, near, &steps, where));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
+  PetscCall(Destroy(&ksp, &A, &b, &x));
   PetscCall(VecDestroy(&large));
   PetscCall(VecDestroy(&scale));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -315,10 +320,7 @@ static PetscErrorCode TestTrial(void)
   PetscCall(SpikeTestCheck((PetscBool)(steps > 0), "%s: no step", where));
   PetscCall(MatScale(A, 2.0));
   PetscCall(Solve(ksp, PETSC_FALSE, b, x, far, &steps, where));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
+  PetscCall(Destroy(&ksp, &A, &b, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,12 +360,9 @@ static PetscErrorCode TestColumns(void)
                              "%s: %" PetscInt_FMT " steps in turn %" PetscInt_FMT, where, info.refinements, turn));
     PetscCall(MatScale(A, 2.0));
   }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
+  PetscCall(Destroy(&ksp, &A, &b, &x));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -411,12 +410,7 @@ static PetscErrorCode TestTS(void)
   PetscCall(TSGetSNES(ts, &snes));
   PetscCall(SNESSetType(snes, SNESKSPONLY));
   PetscCall(SNESGetKSP(snes, &ksp));
-  PetscCall(KSPSetType(ksp, KSPPREONLY));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCSPIKE));
-  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
-  PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
-  PetscCall(PCSpikeSetLocalPartitions(pc, 4));
+  PetscCall(SetSpike(ksp, &pc));
   PetscCall(VecSet(x, 1.0));
   for (PetscInt step = 1; step < 5; step++) {
     PetscCall(TSSetMaxSteps(ts, step));
