@@ -275,6 +275,15 @@ $(BUILD)/device/liblimits.so: tests/device/limits.c $(BUILD)/flags
 	$(if $(Q),@echo "     CC $<")
 	$(Q)$(PCC) $(PCC_FLAGS) $(CCPPFLAGS) -fvisibility=default -shared -o $@ $< -ldl
 
+# What keeps a GPU busy beside the program under test
+BUSY := $(if $(SRC.cu),$(BUILD)/device/libbusy.so)
+$(BUILD)/device/libbusy.so: tests/device/busy.cu $(BASE)/cudaflags
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "   CUDA $<")
+	$(Q)$(COMPILE.cu) -o $@.o $<
+	$(Q)$(PCC) $(PCC_FLAGS) -shared -o $@ $@.o $(PETSC_LIB)
+	@$(RM) $@.o $@.d
+
 # ---- Tests -----------------------------------------------------------------------------------------------------------
 # tools/gentests makes a script of each TEST block in tests and tutorials, with PETSc's generator
 SPIKE_MATRICES ?= $(abspath $(wildcard $(CURDIR)/../shared/matrices))
@@ -305,7 +314,7 @@ LIMIT  := $(if $(SANITIZE),-t 900)
 CONSUMERS := $(foreach s,python consumers clients dmdatutorials papers,$(s):tests/$(s).sh)
 
 .PHONY: testprograms check checkdevice test
-testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS) $(FAULTLIB) $(LIMITS)
+testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS) $(FAULTLIB) $(LIMITS) $(BUSY)
 
 check: testprograms $(if $(SANITIZE),,$(LOADING)/dmdatutorials/prepared)
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null

@@ -12,9 +12,6 @@ static char help[] =
   "  -cases <2000,32,...>     other pairs N,K\n"
   "  -lapack <1>              0: without\n"
   "  -repeat <10> -train <10>\n"
-  "  -parts <0>               numbers of partitions, each with each case; 0: as the model chooses\n"
-  "  -crout <1,0>             each of these with (1) and without (0) factors by Crout's method on a GPU, else where it "
-  "is faster\n"
   "  -csv <file>              also writes the numbers to a file: benchmarks/plot_phases.py draws it\n"
   "  -mat_type aijcusparse    on a GPU; options of PCSPIKE\n\n";
 
@@ -56,77 +53,49 @@ static PetscErrorCode Phases(PetscBool setup, Mat A, PC pc, Vec b, Vec x, int re
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef struct {
-  PetscInt  parts[8], crout[2], nparts, ncrout;
-  int       repeat, train;
-  PetscBool lapack;
-  FILE     *csv;
-} Choices;
-
-/* One row; crout: 1, 0, or -1 as the library chooses */
-static PetscErrorCode Row(Mat A, Vec b, Vec x, PetscInt K, PetscInt parts, PetscInt crout, PetscBool lapack,
-                          const Choices *c)
+static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat, int train, PetscBool lapack, FILE *csv)
 {
+  Mat         A;
+  Vec         b, x;
   PC          pc;
   PCSpikeInfo info;
-  PetscInt    N;
-  PetscBool   set;
   double      first, setup[MAXREPEAT], apply[MAXREPEAT], ms[2], phase[2][NEVENTS], alone[2] = {0.0, 0.0}, factor = 0.0,
                                                                               solve = 0.0;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatGetSize(A, &N, NULL));
-  PetscCheck(crout < 0 || !setenv("SPIKE_CROUT", crout ? "1" : "0", 1), PETSC_COMM_SELF, PETSC_ERR_SYS, "setenv()");
-  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetType(pc, PCSPIKE));
-  PetscCall(PCSetFromOptions(pc));
-  if (parts) PetscCall(PCSpikeSetLocalPartitions(pc, parts));
-  PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, c->repeat, c->train, &first, setup, apply));
-  PetscCall(PCSpikeGetInfo(pc, &info));
-  ms[0] = Median(c->repeat, setup);
-  ms[1] = Median(c->repeat, apply);
-  PetscCall(SetApplyForm(pc, 1, &set)); /* SPIKE_APPLY_LAUNCHES: the phases of an apply apart */
-  for (int side = 0; side < 2; side++) {
-    PetscCall(Phases((PetscBool)!side, A, pc, b, x, c->repeat, phase[side]));
-    for (int e = 0; e < NEVENTS; e++) alone[side] += phase[side][e];
-  }
-  if (lapack) PetscCall(TimeBand(3, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, &first, &factor, &solve));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                        "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT
-                        " | %9.4f %9.4f | %8.4f %8.4f %8.4f %8.4f | %8.4f %8.4f | %8.4f %8.4f %8.4f | %9.2f %9.2f%s\n",
-                        N, K, info.partitions, ms[0], alone[0], phase[0][EVENT_FILL], phase[0][EVENT_FACTOR],
-                        phase[0][EVENT_TIPS], phase[0][EVENT_REDUCED], ms[1], alone[1], phase[1][EVENT_SWEEP],
-                        phase[1][EVENT_REDUCED], phase[1][EVENT_CORRECT], factor, solve,
-                        crout < 0 ? ""
-                        : crout   ? "  Crout"
-                                  : "  fronts"));
-  if (c->csv) {
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, c->csv,
-                           "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
-                           ",%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g\n",
-                           N, K, info.partitions, ms[0], alone[0], phase[0][EVENT_FILL], phase[0][EVENT_FACTOR],
-                           phase[0][EVENT_TIPS], phase[0][EVENT_REDUCED], ms[1], alone[1], phase[1][EVENT_SWEEP],
-                           phase[1][EVENT_REDUCED], phase[1][EVENT_CORRECT], factor, solve));
-    PetscCall(PetscFFlush(c->csv));
-  }
-  PetscCall(PCDestroy(&pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Case(PetscInt N, PetscInt K, const Choices *c)
-{
-  Mat A;
-  Vec b, x;
 
   PetscFunctionBeginUser;
   PetscCall(CreateBand(PETSC_COMM_SELF, N, K, 1.0, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSetRandom(b, NULL));
   PetscCall(MatMult(A, b, x)); /* the matrix is where it will be used */
-  for (PetscInt p = 0; p < c->nparts; p++)
-    for (PetscInt f = 0; f < c->ncrout; f++)
-      PetscCall(Row(A, b, x, K, c->parts[p], c->crout[f], (PetscBool)(c->lapack && !p && !f), c));
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, repeat, train, &first, setup, apply));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  ms[0] = Median(repeat, setup);
+  ms[1] = Median(repeat, apply);
+  for (int side = 0; side < 2; side++) {
+    PetscCall(Phases((PetscBool)!side, A, pc, b, x, repeat, phase[side]));
+    for (int e = 0; e < NEVENTS; e++) alone[side] += phase[side][e];
+  }
+  if (lapack) PetscCall(TimeBand(3, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, &first, &factor, &solve));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT
+                        " | %9.4f %9.4f | %8.4f %8.4f %8.4f %8.4f | %8.4f %8.4f | %8.4f %8.4f %8.4f | %9.2f %9.2f\n",
+                        N, K, info.partitions, ms[0], alone[0], phase[0][EVENT_FILL], phase[0][EVENT_FACTOR],
+                        phase[0][EVENT_TIPS], phase[0][EVENT_REDUCED], ms[1], alone[1], phase[1][EVENT_SWEEP],
+                        phase[1][EVENT_REDUCED], phase[1][EVENT_CORRECT], factor, solve));
+  if (csv) {
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv,
+                           "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
+                           ",%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g\n",
+                           N, K, info.partitions, ms[0], alone[0], phase[0][EVENT_FILL], phase[0][EVENT_FACTOR],
+                           phase[0][EVENT_TIPS], phase[0][EVENT_REDUCED], ms[1], alone[1], phase[1][EVENT_SWEEP],
+                           phase[1][EVENT_REDUCED], phase[1][EVENT_CORRECT], factor, solve));
+    PetscCall(PetscFFlush(csv));
+  }
+  PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
@@ -140,9 +109,9 @@ int main(int argc, char **argv)
                          400000, 16, 400000, 24, 400000, 32,  400000,  40,  400000, 50,  400000, 64,
                          400000, 80, 400000, 96, 400000, 128, 400000,  160, 400000, 192, 400000, 256};
   PetscInt  ncases = 64, repeat = 10, train = 10;
-  PetscBool set, csv;
-  Choices   c = {{0}, {-1, -1}, 8, 2, 0, 0, PETSC_TRUE, NULL};
+  PetscBool set, csv, lapack                = PETSC_TRUE;
   char      file[PETSC_MAX_PATH_LEN];
+  FILE     *out = NULL;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -151,21 +120,15 @@ int main(int argc, char **argv)
   if (!set) ncases = 48;
   PetscCheck(ncases % 2 == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG,
              "-cases wants pairs N,K, it has %" PetscInt_FMT " numbers", ncases);
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-lapack", &c.lapack, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-lapack", &lapack, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-train", &train, NULL));
   PetscCheck(repeat >= 1 && repeat <= MAXREPEAT && train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-repeat from 1 to %d, -train from 1", MAXREPEAT);
-  c.repeat = (int)repeat;
-  c.train  = (int)train;
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-parts", c.parts, &c.nparts, &set));
-  if (!set) c.nparts = 1;
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-crout", c.crout, &c.ncrout, &set));
-  if (!set) c.ncrout = 1;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &csv));
   if (csv) {
-    PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "w", &c.csv));
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, c.csv,
+    PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "w", &out));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, out,
                            "n,k,partitions,setup_ms,setup_alone,fill,factor,tips,reduced,apply_ms,apply_alone,sweep,"
                            "solvetips,correct,lapack_factor,lapack_solve\n"));
   }
@@ -173,8 +136,9 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s | %9s %9s | %8s %8s %8s %8s | %8s %8s | %8s %8s %8s | %9s %9s\n",
                         "N", "K", "parts", "setup", "alone", "fill", "factor", "tips", "reduced", "apply", "alone",
                         "sweep", "reduced", "correct", "LAPACK", "solve"));
-  for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Case(cases[k], cases[k + 1], &c));
-  if (csv) PetscCall(PetscFClose(PETSC_COMM_SELF, c.csv));
+  for (PetscInt k = 0; k < ncases; k += 2)
+    PetscCall(Case(cases[k], cases[k + 1], (int)repeat, (int)train, lapack, out));
+  if (csv) PetscCall(PetscFClose(PETSC_COMM_SELF, out));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -15,52 +15,12 @@ static char help
        "  -repeat <20>              repetitions\n"
        "  -train <20>               applies that are timed together\n"
        "  -csv <file>               also writes the numbers to a file\n"
-       "  -forms                    after each row: an apply in one launch and by its steps, in turn, and by how much "
-       "their results differ\n"
        "  -mat_type aijcusparse     on a GPU; any option of PCSPIKE\n\n";
 
 #include "common/copyrate.h"
 
-/* An apply in one launch and by its steps (SpikeApplyForm), in turn; x: the result of one that has been made */
-static PetscErrorCode Forms(MPI_Comm comm, PC pc, Vec b, Vec x, int repeat, int train)
-{
-  static const int form[] = {2, 1}; /* SPIKE_APPLY_ONE, SPIKE_APPLY_LAUNCHES */
-  double           apply[2][MAXREPEAT];
-  Vec              y[2];
-  PetscReal        norm, difference;
-  PetscBool        set;
-
-  PetscFunctionBeginUser;
-  for (int f = 0; f < 2; f++) PetscCall(VecDuplicate(x, &y[f]));
-  for (int k = -1; k < repeat; k++) {
-    for (int f = 0; f < 2; f++) {
-      PetscLogDouble t0 = 0.0, t1 = 0.0;
-
-      PetscCall(SetApplyForm(pc, form[f], &set));
-      PetscCall(PCApply(pc, b, y[f]));
-      PetscCall(Wait(comm, &t0));
-      for (int i = 0; i < train; i++) PetscCall(PCApply(pc, b, y[f]));
-      PetscCall(Wait(comm, &t1));
-      if (k >= 0) apply[f][k] = 1e3 * (t1 - t0) / train;
-    }
-  }
-  PetscCall(SetApplyForm(pc, 0, &set));
-  PetscCall(VecNorm(y[1], NORM_2, &norm));
-  PetscCall(VecAXPY(y[0], -1.0, y[1]));
-  PetscCall(VecNorm(y[0], NORM_2, &difference));
-  for (int f = 0; f < 2; f++) {
-    const double median = Median(repeat, apply[f]);
-
-    PetscCall(PetscPrintf(comm, "%s %.4f (%.4f %.4f)%s", f ? " by its steps" : "  apply in one launch", median,
-                          apply[f][0], apply[f][repeat - 1], f ? "" : ","));
-    PetscCall(VecDestroy(&y[f]));
-  }
-  PetscCall(PetscPrintf(comm, ", results differ by %.1e\n", (double)(difference / norm)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Case(MPI_Comm comm, PetscInt N, PetscInt K, PetscReal d, int repeat, int train, PetscReal rate,
-                           PetscBool forms, FILE *csv)
+                           FILE *csv)
 {
   Mat                 A;
   PC                  pc;
@@ -110,7 +70,6 @@ static PetscErrorCode Case(MPI_Comm comm, PetscInt N, PetscInt K, PetscReal d, i
                            "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%g,%g,%g,%g,%g,%g,%g,%g,%g\n", N, K,
                            info.partitions, first, ms[0], setup[0], setup[repeat - 1], ms[1], apply[0],
                            apply[repeat - 1], floor, (double)(rnorm / bnorm)));
-  if (forms) PetscCall(Forms(comm, pc, b, x, repeat, train));
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -125,7 +84,7 @@ int main(int argc, char **argv)
                         1000000, 8,  400000, 128, 400000, 256, 2000,   32},
            ncases = 64, repeat = 20, train = 20;
   PetscReal   d = 1.0, rate = 1.0;
-  PetscBool   set, given, forms = PETSC_FALSE;
+  PetscBool   set, given;
   char        file[PETSC_MAX_PATH_LEN];
   FILE       *csv = NULL;
   PetscMPIInt size;
@@ -141,7 +100,6 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-d", &d, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-train", &train, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-forms", &forms, NULL));
   PetscCheck(repeat >= 1 && repeat <= MAXREPEAT && train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-repeat from 1 to %d, -train from 1", MAXREPEAT);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &given));
@@ -157,7 +115,7 @@ int main(int argc, char **argv)
                            "n,k,partitions,first_ms,setup_ms,setup_min,setup_max,apply_ms,apply_min,apply_max,apply_"
                            "floor_ms,residual\n"));
   for (PetscInt k = 0; k < ncases; k += 2)
-    PetscCall(Case(PETSC_COMM_WORLD, cases[k], cases[k + 1], d, (int)repeat, (int)train, rate, forms, csv));
+    PetscCall(Case(PETSC_COMM_WORLD, cases[k], cases[k + 1], d, (int)repeat, (int)train, rate, csv));
   if (given) PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
   PetscCall(PetscFinalize());
   return 0;

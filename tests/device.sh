@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# device.sh: tests on a GPU that seems to have less than it has (tests/device/limits.c). Prints TAP lines.
+# device.sh: tests on a GPU that seems to have less than it has (tests/device/limits.c), or is busy with other kernels
+# (tests/device/busy.cu). Prints TAP lines.
 #
 # tools/gpucheck runs it through tools/check; SPIKE_BUILD is the folder of the build. SPIKE_DEVICE_LIMITS: the bytes of
 # shared memory for a thread block to try, by default those of compute capabilities 8.0 and 8.6.
 
 set -u
-bin=${SPIKE_BUILD:?}/bin/tests limits=$SPIKE_BUILD/device/liblimits.so timeout=${SPIKE_DEVICE_TIMEOUT:-300}
+bin=${SPIKE_BUILD:?}/bin/tests limits=$SPIKE_BUILD/device/liblimits.so busy=$SPIKE_BUILD/device/libbusy.so
+timeout=${SPIKE_DEVICE_TIMEOUT:-300}
 unset PETSC_OPTIONS_FILE
 # What the tests write goes away with the folder
 work=$(mktemp -d "${TMPDIR:-/tmp}/petscspike.XXXXXX") || exit 1
@@ -61,6 +63,8 @@ for k in spike_operator spike_tridiagonal; do
   passes "$k, 20 multiprocessors" env LD_PRELOAD="$limits" SPIKE_DEVICE_MULTIPROCESSORS=20 "$bin/$k" \
     -mat_type aijcusparse
 done
+passes "cudafull, busy shared memory" env LD_PRELOAD="$busy" "$bin/kernels/cudafull" -small
+passes "spike_matapply, busy shared memory" env LD_PRELOAD="$busy" "$bin/spike_matapply" -mat_type aijcusparse
 for k in dia baij gridstencil spike blockilu ksp; do
   passes "fuzz_$k, compute capability 7.5" sh -c "$refused" sh \
     env LD_PRELOAD="$limits" SPIKE_DEVICE_CAPABILITY=75 "$bin/fuzz_$k" -n 20 -fuzz_device

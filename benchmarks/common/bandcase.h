@@ -93,18 +93,6 @@ static inline double Median(int count, double t[])
   return count % 2 ? t[count / 2] : 0.5 * (t[count / 2 - 1] + t[count / 2]);
 }
 
-/* How PCSPIKE launches an application on a GPU, a SpikeApplyForm; *set <- whether it can be told */
-static inline PetscErrorCode SetApplyForm(PC pc, PetscInt form, PetscBool *set)
-{
-  PetscErrorCode (*f)(PC, PetscInt);
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCSpikeSetApplyForm_C", &f));
-  *set = (PetscBool)(f != NULL);
-  if (f) PetscCall((*f)(pc, form));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   Setup with new values, and a train of applies from b to x: repeat times each, ms, sorted; first: what the first setup
   took

@@ -47,26 +47,6 @@ static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, 
 }
 
 /*
-  All steps in one launch, where it is asked for and the backend has one. The deliberate faults are those of the steps
-*/
-static PetscErrorCode SpikeOnce_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
-                                        PetscScalar *x, PetscCount ldx, PetscBool *done)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (s->band.form != SPIKE_APPLY_ONE || trans || !s->band.coupled || !s->band.k->apply ||
-      SpikeFaulty(SPIKE_FAULT_LAST_PARTITION) || SpikeFaulty(SPIKE_FAULT_NO_REDUCED) ||
-      SpikeFaulty(SPIKE_FAULT_NO_CORRECTION))
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(PC_Spike_Sweep, pc, 0, 0, 0));
-  PetscCall((*s->band.k->apply)(&s->band, nrhs, b, ldb, x, ldx, done));
-  PetscCall(PetscLogEventEnd(PC_Spike_Sweep, pc, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
   x <- M^-1 b,  M = D S,  S the spike matrix with its truncated reduced system:
 
       g = D^-1 b;   [x_b; x_t] = [I Vb; Wt I]^-1 [g_b; g_t] at each interface;   x = g - D^-1 [C x_b; 0; B x_t]
@@ -94,10 +74,6 @@ PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (p0 == 0 && p1 == np) { /* all interfaces are inside the rank */
-    PetscBool done;
-
-    PetscCall(SpikeOnce_Private(pc, trans, nrhs, b, ldb, x, ldx, &done));
-    if (done) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, ldb, x, ldx));
     if (s->band.coupled) {
       PetscCall(SpikeSolveTips_Private(pc, trans, 1, np, nrhs));
@@ -308,17 +284,6 @@ static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat
   if (((PC_Spike *)pc->data)->gather.A) PetscCall(PCSpikeMatApplyColumns_Private(pc, trans, X, Y));
   else PetscCall(PCFactoredMatApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, trans, X, Y));
   PetscCall(PCSpikeRefineMat_Private(pc, trans, X, Y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What a Krylov method has captured has the launches of before */
-PetscErrorCode PCSpikeSetApplyForm_Spike(PC pc, PetscInt form)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  s->form = s->band.form = (SpikeApplyForm)form;
-  s->shape++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

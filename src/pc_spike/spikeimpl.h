@@ -233,13 +233,12 @@ typedef struct {
   /* [maxrhs * n] with newrow or a matching only, in the backend's memory                */
   PetscScalar *permuted;
   /* [n] for vectors that are not in the backend's memory                                */
-  PetscScalar   *stage;
-  SpikeBand      band;
-  SpikeApplyForm form; /* of band */
-  SpikeExchange  ex;
-  SpikeSegments  segments;
-  PCSpikeCyclic  cyclic;
-  PetscBool      full; /* the next setup couples exactly: band.full is that of the last one */
+  PetscScalar  *stage;
+  SpikeBand     band;
+  SpikeExchange ex;
+  SpikeSegments segments;
+  PCSpikeCyclic cyclic;
+  PetscBool     full; /* the next setup couples exactly: band.full is that of the last one */
   /* falloff of the spikes, guessed from some rows before there are any; 0 where they tell nothing */
   PetscReal   expected;
   PetscReal  *falloff; /* [2 * (np + 1)] of W and of V, see kernels/band/band.h */
@@ -330,7 +329,6 @@ PETSC_INTERN PetscErrorCode PCSpikeComposeLayoutMethods_Private(PC, PetscBool); 
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
 
 PETSC_INTERN PetscErrorCode PCSpikeApply_Private(PC, PetscBool trans, Vec, Vec); /* without a check */
-PETSC_INTERN PetscErrorCode PCSpikeSetApplyForm_Spike(PC, PetscInt form);
 PETSC_INTERN PetscErrorCode PCApply_Spike(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_Spike(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCMatApply_Spike(PC, Mat, Mat);

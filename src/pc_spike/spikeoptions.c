@@ -609,7 +609,6 @@ PetscErrorCode PCSpikeGetMatOrderingType(PC pc, MatOrderingType *ordering)
 PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
 {
   PetscFunctionBegin;
-  SpikeCompose("PCSpikeSetApplyForm_C", PCSpikeSetApplyForm_Spike); /* for tests and benchmarks */
   SpikeCompose("PCSpikeSetType_C", PCSpikeSetType_Spike);
   SpikeCompose("PCSpikeGetType_C", PCSpikeGetType_Spike);
   SpikeCompose("PCSpikeSetBandwidth_C", PCSpikeSetBandwidth_Spike);

@@ -215,7 +215,6 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   s->band.precision = s->precision;
   s->band.maxrhs    = 1;
   s->band.window    = s->window;
-  s->band.form      = s->form;
   PetscCall(PCSpikeGetDIA_Private(pc, &dia));
   if (dia && s->matching.type != PC_SPIKE_MATCHING_ALWAYS && s->matching.wanted != PETSC_BOOL3_TRUE) {
     s->band.k = SpikeBandKernelsFind(dia->k->memtype);

@@ -33,8 +33,6 @@ enum {
   TEST_SOLVETIPS,
   TEST_CORRECT,
   TEST_APPLY,
-  TEST_ONE,
-  TEST_ONE_AGAIN,
   TEST_PERMUTE,
   TEST_EXTENT,
   NTOPICS
@@ -52,8 +50,6 @@ static const char *const topics[] = {"sweep: D^-1 and D^-T",
                                      "solvetips",
                                      "correct",
                                      "whole apply",
-                                     "one launch: as by sweep, solvetips and correct",
-                                     "one launch: again, in place, in a graph, forbidden",
                                      "permute",
                                      "nothing written elsewhere"};
 
@@ -676,111 +672,6 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The whole apply by its steps, all interfaces inside the rank; form: of SpikeBand, *done: by apply() of the table */
-static PetscErrorCode ApplyBy(Case *c, SpikeApplyForm form, const PetscScalar *b, PetscScalar *x, PetscBool *done)
-{
-  SpikeBand *s = &c->dev;
-
-  PetscFunctionBegin;
-  s->form = form;
-  PetscCall((*s->k->apply)(s, 1, b, c->n, x, c->n, done));
-  s->form = SPIKE_APPLY_AUTO;
-  if (*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*s->k->sweep)(s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, c->np, 1, b, c->n, x, c->n));
-  PetscCall((*s->k->solvetips)(s, PETSC_FALSE, 1, c->np, 1));
-  PetscCall((*s->k->correct)(s, PETSC_FALSE, 0, c->np, 1, x, c->n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static int onebits, onecases; /* results of one launch, and those of them with the same bits as of three */
-
-/* Whether this band is to have one launch; long partitions may not fit */
-static bool HasOne(const Case *c)
-{
-  const PetscInt K     = PetscMax(c->kl, c->ku);
-  PetscInt       least = c->n;
-
-  for (PetscInt p = 0; p < c->np; p++) least = PetscMin(least, c->start[p + 1] - c->start[p]);
-  return c->np > 1 && !c->active[0] && !c->active[c->np] && K <= 32 && least >= K;
-}
-
-/*
-  One launch against the steps, with windows to a thousandth and all of them; the same again, after the places have been
-  used, in place, and replayed from a graph; where it is forbidden
-*/
-static PetscErrorCode TestOneLaunch(Case *c)
-{
-  const SpikeCUDA       *h   = (const SpikeCUDA *)c->dev.data;
-  const double           eps = (sizeof(PetscReal) == 8 ? 2.2e-16 : 1.2e-7) * (16 + 2 * (double)(c->kl + c->ku));
-  std::vector<PetscReal> falloff(2 * (c->np + 1));
-  Column                 b(c->n), nan(c->n, (PetscScalar)NAN), x, y, z;
-  Array                  db, dx;
-  PetscBool              done;
-
-  PetscFunctionBegin;
-  if (!HasOne(c)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (auto &v : b) v = Random();
-  for (const double window : {1e-3, 0.0}) {
-    cudaStream_t    stream, before = (cudaStream_t)c->dev.stream;
-    cudaGraph_t     graph;
-    cudaGraphExec_t exec;
-    double          scale, e;
-
-    c->dev.window = (PetscReal)window;
-    PetscCallCUDA(cudaMemset(h->room, 0, h->roomsize));
-    PetscCall(SpikeTips_CUDA(&c->dev, falloff.data()));
-    PetscCall((*c->dev.k->finish)(&c->dev));
-    PetscCall(ArrayCreate(b, &db));
-    PetscCall(ArrayCreate(nan, &dx));
-    PetscCall(ApplyBy(c, SPIKE_APPLY_LAUNCHES, db.d, dx.d, &done));
-    PetscCall(ArrayDestroy(c, &dx, &x));
-    Check(c, TEST_ONE_AGAIN, done ? 2 : 0);
-    PetscCall(ArrayCreate(nan, &dx));
-    PetscCall(ApplyBy(c, SPIKE_APPLY_ONE, db.d, dx.d, &done));
-    PetscCall(ArrayDestroy(c, &dx, &y));
-    if (!done) { /* the vectors of 26001 rows do not fit */
-      Check(c, TEST_ONE, c->n / c->np < 2000 ? 2 : 0);
-      PetscCall(ArrayDestroy(c, &db, NULL));
-      continue;
-    }
-    e = Difference(y.data(), x.data(), c->n, &scale);
-    Check(c, TEST_ONE, e / (eps * (scale + DBL_MIN)));
-    onecases++;
-    onebits += !memcmp(x.data(), y.data(), x.size() * sizeof(PetscScalar));
-    for (int again = 0; again < 3; again++) {
-      PetscCall(ArrayCreate(nan, &dx));
-      PetscCall(ApplyBy(c, again == 1 ? SPIKE_APPLY_AUTO : SPIKE_APPLY_ONE, db.d, dx.d, &done));
-      PetscCall(ArrayDestroy(c, &dx, &z));
-      if (done) Check(c, TEST_ONE_AGAIN, memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
-    }
-    PetscCall(ArrayCreate(b, &dx));
-    PetscCall(ApplyBy(c, SPIKE_APPLY_ONE, dx.d, dx.d, &done));
-    PetscCall(ArrayDestroy(c, &dx, &z));
-    Check(c, TEST_ONE_AGAIN, memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
-    /* two applies in a graph, replayed twice */
-    PetscCall(ArrayCreate(nan, &dx));
-    PetscCallCUDA(cudaDeviceSynchronize());
-    PetscCallCUDA(cudaStreamCreate(&stream));
-    c->dev.stream = (void *)stream;
-    PetscCallCUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-    for (int k = 0; k < 2; k++) PetscCall(ApplyBy(c, SPIKE_APPLY_ONE, db.d, dx.d, &done));
-    PetscCallCUDA(cudaStreamEndCapture(stream, &graph));
-    PetscCallCUDA(cudaGraphInstantiate(&exec, graph, 0));
-    for (int k = 0; k < 2; k++) {
-      PetscCallCUDA(cudaGraphLaunch(exec, stream));
-      PetscCallCUDA(cudaStreamSynchronize(stream));
-    }
-    PetscCallCUDA(cudaGraphExecDestroy(exec));
-    PetscCallCUDA(cudaGraphDestroy(graph));
-    PetscCallCUDA(cudaStreamDestroy(stream));
-    c->dev.stream = (void *)before;
-    PetscCall(ArrayDestroy(c, &dx, &z));
-    Check(c, TEST_ONE_AGAIN, memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
-    PetscCall(ArrayDestroy(c, &db, NULL));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode TestPermute(Case *c)
 {
   const PetscInt         n  = c->n;
@@ -852,84 +743,8 @@ static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt l
     /* several warps, and blocks, of columns */
     if (!trans && c.n <= 600) PetscCall(TestApply(&c, PETSC_FALSE, 1 + 8 * (1 + (np + kl) % 4)));
   }
-  PetscCall(TestOneLaunch(&c));
   PetscCall(TestPermute(&c));
   PetscCall(CaseDestroy(&c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* np partitions of about len rows, with the device's tips and reduced systems */
-static PetscErrorCode OneCreate(Case *c, PetscInt K, PetscInt np, PetscInt len, PetscSpikePrecision precision,
-                                std::vector<PetscInt> *start, std::vector<char> *memory)
-{
-  std::vector<PetscReal> falloff(2 * (np + 1));
-  SpikePivot             pivot = {};
-
-  PetscFunctionBegin;
-  start->assign(np + 1, 0);
-  memory->assign((np + 1) * sizeof(PetscBool), 0);
-  c->active = (PetscBool *)memory->data();
-  for (PetscInt p = 0; p < np; p++) (*start)[p + 1] = (*start)[p] + len + (p * 7) % 5;
-  for (PetscInt q = 0; q <= np; q++) c->active[q] = (PetscBool)(q > 0 && q < np);
-  c->start = start->data();
-  c->kl = c->ku = K;
-  c->n          = c->start[np];
-  c->np         = np;
-  c->precision  = precision;
-  c->dominance  = 1.0;
-  PetscCall(CaseCreate(c));
-  PetscCall(SpikeTips_CUDA(&c->dev, falloff.data()));
-  PetscCall((*c->dev.k->reduced)(&c->dev, 0, np + 1, &pivot));
-  PetscCall((*c->dev.k->finish)(&c->dev));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* More thread blocks than a device holds at once */
-static PetscErrorCode TestOneLarge(PetscInt K, PetscInt np, PetscInt len, PetscSpikePrecision precision)
-{
-  std::vector<PetscInt> start;
-  std::vector<char>     memory;
-  Case                  c = {};
-
-  PetscFunctionBegin;
-  PetscCall(OneCreate(&c, K, np, len, precision, &start, &memory));
-  PetscCall(TestOneLaunch(&c));
-  PetscCall(CaseDestroy(&c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Two bands of different shapes in turn: neither takes what the other one needs of the kernel */
-static PetscErrorCode TestOneInTurn(PetscSpikePrecision precision)
-{
-  std::vector<PetscInt> start[2];
-  std::vector<char>     memory[2];
-  Case                  c[2] = {};
-  Array                 db[2], dx;
-  Column                first[2], x;
-
-  PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    PetscCall(OneCreate(&c[k], 32, k ? 3 : 19, k ? 1500 : 40, precision, &start[k], &memory[k]));
-    Column b(c[k].n);
-
-    for (auto &v : b) v = Random();
-    PetscCall(ArrayCreate(b, &db[k]));
-  }
-  for (int round = 0; round < 6; round++) {
-    const int k = round % 2;
-    PetscBool done;
-
-    PetscCall(ArrayCreate(Column(c[k].n, (PetscScalar)NAN), &dx));
-    PetscCall(ApplyBy(&c[k], SPIKE_APPLY_ONE, db[k].d, dx.d, &done));
-    PetscCall(ArrayDestroy(&c[k], &dx, &x));
-    Check(&c[k], TEST_ONE_AGAIN, done ? 0 : 2);
-    if (round < 2) first[k] = x;
-    Check(&c[k], TEST_ONE_AGAIN, memcmp(first[k].data(), x.data(), x.size() * sizeof(PetscScalar)) ? 2 : 0);
-  }
-  for (int k = 0; k < 2; k++) {
-    PetscCall(ArrayDestroy(&c[k], &db[k], NULL));
-    PetscCall(CaseDestroy(&c[k]));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -961,11 +776,6 @@ static PetscErrorCode TestAll(PetscBool small, PetscSpikePrecision precision)
     PetscCall(TestCase(kl, ku, 3, 3 * K + 5, precision, 1.0, 1));
     if (K <= 256) PetscCall(TestCase(kl, ku, 2, 15 * K, precision, 1.0, 0));
   }
-  if (!small) {
-    PetscCall(TestOneLarge(8, 9001, 20, precision));
-    PetscCall(TestOneLarge(32, 2201, 70, precision));
-  }
-  PetscCall(TestOneInTurn(precision));
   if (!small) { /* vectors of a partition that do not fit in shared memory */
     PetscCall(TestCase(8, 5, 2, 26001, precision, 1.0, 0));
     PetscCall(TestCase(32, 32, 2, 26001, precision, 1.0, 0));
@@ -998,7 +808,6 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-precision", PetscSpikePrecisions, (PetscEnum *)&precision, &one));
   for (int p = one ? precision : PETSC_SPIKE_PRECISION_DOUBLE; p <= (one ? precision : PETSC_SPIKE_PRECISION_FP16); p++)
     PetscCall(TestAll(small, (PetscSpikePrecision)p));
-  printf("# one launch: the same bits as by its steps in %d of %d cases\n", onebits, onecases);
   printf("1..%d\n", number);
   for (int topic = 0; topic < NTOPICS; topic++)
     failed += results[0][topic].bad + results[1][topic].bad + results[2][topic].bad + results[3][topic].bad;

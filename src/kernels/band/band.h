@@ -58,16 +58,6 @@ typedef struct {
     if ((s)->events) PetscCall(PetscLogEventEnd((s)->events->event, NULL, NULL, NULL, NULL)); \
   } while (0)
 
-/*
-  How an application is launched: AUTO is by its steps, and in one launch where that is faster as soon as its times are
-  known; by its steps; in one where it can be
-*/
-typedef enum {
-  SPIKE_APPLY_AUTO,
-  SPIKE_APPLY_LAUNCHES,
-  SPIKE_APPLY_ONE
-} SpikeApplyForm;
-
 typedef struct {
   PetscInt            n, kl, ku; /* rows of this rank, half-bandwidths                                               */
   PetscInt            np;        /* partitions, at least 1                                                           */
@@ -124,10 +114,9 @@ typedef struct {
   const PetscInt *rowplace;
   PetscInt       *wtop, *wbot; /* [np] rows at the two ends of a partition that its spikes reach                   */
   /* counts how often the launches of an apply have changed, as with the windows of a setup */
-  PetscInt       launches;
-  SpikeApplyForm form;
-  void          *data;   /* whatever else the backend needs                                                  */
-  void          *stream; /* of the backend; NULL on the host                                                 */
+  PetscInt launches;
+  void    *data;   /* whatever else the backend needs                                                  */
+  void    *stream; /* of the backend; NULL on the host                                                 */
 
   const SpikeEvents *events; /* of factor(); NULL: it logs nothing */
 
@@ -272,14 +261,6 @@ struct _n_SpikeBandKernels {
   */
   PetscErrorCode (*correct)(SpikeBand *, PetscBool trans, PetscInt p0, PetscInt p1, PetscInt nrhs, PetscScalar *x,
                             PetscCount ldx);
-
-  /*
-    *done <- whether it has made x <- M^-1 b, for nrhs columns: sweep() of all partitions, solvetips() of the interfaces
-    0 < q < np and correct(), in one launch. Leaves no tips. Where it has not, nothing was done. NULL: the backend has
-    no such launch.
-  */
-  PetscErrorCode (*apply)(SpikeBand *, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x,
-                          PetscCount ldx, PetscBool *done);
 
   /*
     Full SPIKE, from the factors that factor() has made. spikes: the tips at the active interfaces, the far ones where

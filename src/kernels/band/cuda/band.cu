@@ -95,7 +95,6 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   if (s->coupled) {
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)));
     *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
-    if (!s->nsystems && !s->nbatch && !SpikeBandExchanges(s)) *extra += SpikeApplyBytes_CUDA(s, &t);
     if (s->full)
       *extra += sizeof(PetscScalar) * (s->np + 1.0) *
                 (ku * ku + kl * kl + 3.0 * (kl + ku) * (kl + ku) + s->maxrhs * (kl + ku));
@@ -168,7 +167,6 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   const PetscInt   np = s->np;
   const PetscCount kl = s->kl, ku = s->ku;
   PetscInt        *active;
-  const char      *form = getenv("SPIKE_CROUT"); /* for measurements: 0 never, 1 wherever there is a kernel */
   SpikeCUDA       *h;
   cudaStream_t     stream;
 
@@ -178,7 +176,6 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   s->data = h;
   PetscCall(SpikeDeviceGet(&h->gpu));
   SpikeTilesShape_Private(s, &h->t);
-  h->crout       = !form ? SPIKE_CROUT_AUTO : form[0] == '0' ? SPIKE_CROUT_NEVER : SPIKE_CROUT_ALWAYS;
   h->correctrows = h->t.tilerows;
   stream         = (cudaStream_t)s->stream;
   PetscCall(PetscMalloc1(np + 1, &active));
@@ -212,10 +209,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
     PetscCall(SpikeCalloc_CUDA((np + 1) * ku, stream, &s->dpiv));
   }
   if (SpikeBandExchanges(s)) PetscCall(SpikePivotedCreate_CUDA(s));
-  else if (!s->nsystems && !s->nbatch) {
-    PetscCall(SpikeSweepPrepare_CUDA(s));
-    PetscCall(SpikeApplyCreate_CUDA(s));
-  }
+  else if (!s->nsystems && !s->nbatch) PetscCall(SpikeSweepPrepare_CUDA(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,7 +222,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscCall(SpikeTriDestroySystems_CUDA(s));
   PetscCall(SpikePivotedDestroy_CUDA(s));
   PetscCall(SpikeBatchDestroySystems(&h->batch));
-  PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->room, h->report, h->badvalue, h->oldrow, h->hand, h->turn));
+  PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->room, h->report, h->badvalue, h->oldrow));
   PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
   PetscCall(SpikeFreeHost_CUDA(h->hostreport));
   PetscCall(PetscFree(s->data));
@@ -361,7 +355,6 @@ const SpikeBandKernels SpikeBandKernels_CUDA = {
   /* sweep */ SpikeSweep_CUDA,
   /* solvetips */ SpikeSolveTips_CUDA,
   /* correct */ SpikeCorrect_CUDA,
-  /* apply */ SpikeApply_CUDA,
   /* spikes */ SpikeSpikes_CUDA,
   /* merge */ SpikeMerge_CUDA,
   /* mergedtips */ SpikeMergedTips_CUDA,

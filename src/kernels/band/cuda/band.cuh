@@ -108,11 +108,6 @@ PETSC_INTERN size_t         SpikeReportBytes_CUDA(PetscInt np, int blocks);
 PETSC_INTERN PetscErrorCode SpikeSweep_CUDA(SpikeBand *, PetscBool, SpikeSweepPart, PetscInt, PetscInt, PetscInt,
                                             const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *);
-/* apply.cu */
-PETSC_INTERN PetscReal      SpikeApplyBytes_CUDA(const SpikeBand *, const SpikeTiles *);
-PETSC_INTERN PetscErrorCode SpikeApplyCreate_CUDA(SpikeBand *);
-PETSC_INTERN PetscErrorCode SpikeApply_CUDA(SpikeBand *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *,
-                                            PetscCount, PetscBool *);
 /* exchange.cu */
 PETSC_INTERN PetscErrorCode SpikeConnect_CUDA(SpikeBand *, MPI_Comm, void **);
 PETSC_INTERN PetscErrorCode SpikeExchange_CUDA(SpikeBand *, void *, PetscInt, const SpikeMessage[]);

@@ -94,31 +94,6 @@ struct SpikeFillMap {
   PetscReal           bytes;
 };
 
-/* Factors by Crout's method (factor_crout.cuh): where they are faster, or for tests and measurements */
-typedef enum {
-  SPIKE_CROUT_AUTO,
-  SPIKE_CROUT_NEVER,
-  SPIKE_CROUT_ALWAYS
-} SpikeCrout;
-
-/*
-  Tiles on either side of the diagonal, at least, where they are faster: more than there are, as long as no time was
-  measured; by counts of cycles, 3
-*/
-#define SPIKE_CROUT_TILES 32
-
-/* There are kernels for real numbers, and tiles on both sides of more than 24 rows */
-static inline bool SpikeTilesCrout(const SpikeTiles *t, SpikeCrout crout)
-{
-  const int least = t->QL < t->QU ? t->QL : t->QU;
-
-#if defined(PETSC_USE_COMPLEX)
-  return false;
-#endif
-  if (crout == SPIKE_CROUT_NEVER || t->T <= 24 || least < 1 || t->QL + t->QU < 3) return false;
-  return crout == SPIKE_CROUT_ALWAYS || least >= SPIKE_CROUT_TILES;
-}
-
 struct SpikeTriSystems; /* systems.cu */
 struct SpikePivoted;    /* pivoted.cuh */
 
@@ -140,20 +115,11 @@ struct SpikeCUDA {
   double            *badvalue;    /* [np] magnitude of a partition's first bad pivot, [np + 1] of a reduced system's */
   PetscInt          *oldrow;      /* [n] the inverse of the places of rows, made by the first fill that has some */
   const SpikeDevice *gpu;         /* what it has */
-  SpikeCrout         crout;       /* whether factors come from Crout's method */
   PetscReal          windowrows;  /* sum of wtop and wbot */
   int                correctrows; /* most tile rows that a correction goes over */
   size_t             sweepshared[2]; /* bytes of shared memory that the kernels of plain sweeps have by themselves, */
   /* and blocks that the registers of a multiprocessor are enough for: vectors in memory, in shared memory */
-  int sweepblocks[2];
-  /*
-    an application in one launch: what thread blocks hand over to each other, NULL where the band has none; turns and
-    flags; as sweepshared and sweepblocks
-  */
-  PetscScalar *hand;
-  unsigned    *turn;
-  size_t       applyshared;
-  int          applyblocks;
+  int          sweepblocks[2];
   SpikeFillMap map;
 
   SpikeTriSystems *tri;     /* half-bandwidth 1 by the kernels of tridiagonal.h: no band; NULL else */

@@ -605,7 +605,6 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
   SpikePivotPolicy policy   = {(double)pivot->tol, PetscMax((double)pivot->boost, 0.0), SpikePrecisionMax(s->precision),
                                SpikePrecisionLeast(s->precision), pivot->relative ? &h->report->fill.value[3] : NULL};
   const bool       cholesky = SpikeFactorIsCholesky_CUDA(s, &h->t, h->gpu);
-  bool             done     = cholesky;
 
   PetscFunctionBegin;
   pivot->nboost = 0;
@@ -616,8 +615,7 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
   else if (h->batch) PetscCall(SpikeBatchFactorSystems_CUDA(s, pivot));
   if (h->tri || h->pivoted || h->batch) PetscFunctionReturn(PETSC_SUCCESS);
   if (cholesky) PetscCall(SpikeFactorCholesky_CUDA(s, &policy));
-  else PetscCall(SpikeFactorCrout_CUDA(s, &policy, &done));
-  if (!done) SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
+  else SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
   if (s->precision != PETSC_SPIKE_PRECISION_DOUBLE) {
     const unsigned int exponent = s->precision == PETSC_SPIKE_PRECISION_SINGLE ? 0x7F800000u
                                 : s->precision == PETSC_SPIKE_PRECISION_BF16   ? 0x7F80u

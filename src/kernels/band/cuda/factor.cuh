@@ -29,9 +29,6 @@ __device__ static inline SpikePivotPolicy SpikePivotAbsolute(SpikePivotPolicy po
 /* factor_cholesky.cu: of the bands for which SpikeFactorIsCholesky_CUDA() is true */
 PETSC_INTERN PetscErrorCode SpikeFactorCholesky_CUDA(SpikeBand *, const SpikePivotPolicy *);
 
-/* factor_crout.cu: *done <- whether the band has been factored so, with the same results up to rounding */
-PETSC_INTERN PetscErrorCode SpikeFactorCrout_CUDA(SpikeBand *, const SpikePivotPolicy *, bool *done);
-
 /* Pivots of one partition: the first bad row, counted from the partition's first, or -1 */
 struct SpikePivotState {
   int    badrow, nboost;

@@ -10,6 +10,9 @@
   shared memory some steps before their use. The order of all sums is fixed: each run gives the same bits.
 */
 
+/* bytes of reduced systems that the L2 cache keeps from the sweep to the solve */
+#define SPIKE_SWEEP_AHEAD 2.5e7
+
 /* What step s on the way back needs besides tiles: U_jj^-1's diagonal, y, except in the first PD steps, and old x */
 template <int PD, typename F>
 __device__ static __forceinline__ void SpikeSweepFetch(const SpikeSweepArgs &a, const SpikeRange &range,

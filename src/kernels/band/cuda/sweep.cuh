@@ -37,9 +37,6 @@ typedef struct {
 /* Tile rows of a vector that are kept in shared memory: K <= 32 of them */
 #define SPIKE_MAXTILES 16
 
-/* bytes of reduced systems that the L2 cache keeps from the sweep to the solve */
-#define SPIKE_SWEEP_AHEAD 2.5e7
-
 #define SPIKE_SWEEP_LAST 8 /* steps before the end of a sweep at which the reduced systems are asked for */
 
 PETSC_INTERN PetscErrorCode SpikeSweepLaunch_CUDA(SpikeBand *, PetscBool trans, PetscInt nrhs, SpikeSweepArgs *);

@@ -98,12 +98,11 @@ __device__ static inline PetscScalar SpikeTriangleTimes(const PetscScalar *A, in
 
 /*
   r of a correction, by all threads of a block: C x_b and B x_t, transposed x_t and x_b, left at place(member, row)
-  where that is not NULL; those from the two ends of a partition may share rows, where they are added. tip(member, end)
-  is where x_b (end 0) and x_t (end 1) are, transposed x_t and x_b.
+  where that is not NULL; those from the two ends of a partition may share rows, where they are added.
 */
-template <bool TRANSPOSED, typename TIP, typename P>
-__device__ static __forceinline__ void SpikeCorrectionFrom(const SpikeSweepArgs &a, const SpikeRange &range, PetscInt p,
-                                                           TIP &&tip, P &&place)
+template <bool TRANSPOSED, typename P>
+__device__ static void SpikeCorrectionRHS(const SpikeSweepArgs &a, const SpikeRange &range, PetscInt p, int column,
+                                          P place)
 {
   const SpikeTiles &t = a.t;
 
@@ -115,14 +114,14 @@ __device__ static __forceinline__ void SpikeCorrectionFrom(const SpikeSweepArgs 
       const PetscInt r = p + m, q = r + end; /* partition, and its interface at this end */
 
       if (r >= a.p0 && r < a.p1 && t.active[q] && (!a.window || a.window[2 * r + end])) {
-        const PetscScalar *u   = tip(m, end);
+        const PetscScalar *below = a.tips + column * a.ldt + q * (PetscCount)(t.kl + t.ku), *above = below + t.kl;
         const PetscInt     row = end ? t.start[q] - t.start[r] - h + i : i;
         PetscScalar       *y   = place(m, row), v;
 
-        if (TRANSPOSED) v = u[i];
+        if (TRANSPOSED) v = end ? below[i] : above[i];
         else
           v = SpikeTriangleTimes((end ? a.B : a.C) + q * (PetscCount)h * h + i, h, end ? 0 : i, end ? i + 1 : h,
-                                 u); /* B is lower triangular, C upper triangular */
+                                 end ? above : below); /* B is lower triangular, C upper triangular */
         if (end && range.top && t.active[r] && (!a.window || a.window[2 * r]) && row < a.ht)
           v += y ? *y : (PetscScalar)0.0;
         if (y) *y = v;
@@ -130,20 +129,4 @@ __device__ static __forceinline__ void SpikeCorrectionFrom(const SpikeSweepArgs 
     }
     __syncthreads();
   }
-}
-
-/* The same of the tips that the reduced solve has left */
-template <bool TRANSPOSED, typename P>
-__device__ static void SpikeCorrectionRHS(const SpikeSweepArgs &a, const SpikeRange &range, PetscInt p, int column,
-                                          P place)
-{
-  const SpikeTiles &t = a.t;
-
-  SpikeCorrectionFrom<TRANSPOSED>(
-    a, range, p,
-    [&](int m, int end) {
-      return a.tips + column * a.ldt + (p + m + end) * (PetscCount)(t.kl + t.ku) +
-             (end == (TRANSPOSED ? 0 : 1) ? t.kl : 0);
-    },
-    place);
 }

@@ -13,6 +13,9 @@
   system (one bulk copy a piece from compute capability 9.0 on, else 16 bytes a lane at a time), which an mbarrier of
   the slot tells the warp. Pieces are copied from the multiple of 16 bytes before them to the one after them; ALIGNED:
   they are such pieces themselves.
+
+  A bulk copy is not in order with loads of shared memory that were issued before it: on a multiprocessor that is busy
+  with loads of others they have been seen to find the piece after theirs. put() has a fence between the two
 */
 template <bool ALIGNED>
 struct SpikeRing {
@@ -40,7 +43,6 @@ struct SpikeRing {
     if (make && !(threadIdx.x & 31)) {
 #if __CUDA_ARCH__ >= 900
       for (int k = 0; k < depth; k++) SpikeMbarrierInit(full + k, 1);
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #else
       for (int k = 0; k < depth; k++) SpikeMbarrierInit(full + k, 32);
 #endif
@@ -54,6 +56,7 @@ struct SpikeRing {
 
 #if __CUDA_ARCH__ >= 900
     if (!(threadIdx.x & 31)) {
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(SpikeMbarrierAddress(full + in)), "r"(n)
                    : "memory");
       asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
