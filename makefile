@@ -216,7 +216,7 @@ $(BINDIR)/tests/kernels/cudatridiagonal: $(wildcard benchmarks/tridiagonal/cuda/
 $(CUDATESTS): $(BINDIR)/%: %.cu $(private) $(BASE)/cudaflags
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "   CUDA $<")
-	$(Q)$(COMPILE.cu) -o $@.o $<
+	$(Q)$(COMPILE.cu) $(if $(CUDA_DEPFLAGS),-MT $@) -o $@.o $<
 	$(Q)$(CLINKER) $(SAN_FLAGS) -Wl,--as-needed -o $@ $@.o $(private) $(PETSC_LIB)
 	@$(RM) $@.o
 
@@ -226,7 +226,7 @@ $(OUTER) $(TUTORIALS) $(PETSCTESTS): $(BINDIR)/%: %.c $(so)
 	$(if $(Q),@echo "     CC $<")
 	$(Q)$(PROGRAM.c) $(INNER.c) -o $@ $< $(LINK.spike)
 
--include $(OBJ:.o=.d) $(addsuffix .d,$(KERNELTESTS) $(ONEFILE) $(TUTORIALS) $(PETSCTESTS))
+-include $(OBJ:.o=.d) $(addsuffix .d,$(KERNELTESTS) $(CUDATESTS) $(ONEFILE) $(TUTORIALS) $(PETSCTESTS))
 -include $(foreach folder,$(FOLDERS),$(patsubst %.o,%.d,$(call parts,$(folder))))
 
 # Programs and libraries for tests/loading.sh: the same program with and without our library, and libraries built for
