@@ -17,6 +17,9 @@
 
   Neither changes what is computed; both do nothing in an ordinary launch.
 
+  What an earlier kernel writes is no const __restrict__ parameter of a kernel that is launched early: it changes while
+  the kernel lives, and the compiler may read it past the order of memory (ld.global.nc), or before SpikeAwait()
+
   Early thread blocks take the first places that become free, and so are not spread evenly over the device: sweeps that
   called SpikeRelease() at their beginning were slower by a quarter. Kernels with as many thread blocks as the device
   holds at once do not release early.

@@ -24,7 +24,7 @@ __host__ __device__ constexpr int SpikeBasisMultResident()
   for columns of other ranks keep their sums in y for the next kernel, which reads y and the vectors of these rows again
 */
 template <int M, class MATRIX>
-__device__ static __forceinline__ void SpikeBasisMultRows(const MATRIX &m, const PetscScalar *__restrict__ x,
+__device__ static __forceinline__ void SpikeBasisMultRows(const MATRIX &m, const PetscScalar                       *x,
                                                           PetscScalar *__restrict__ y, const SpikeBasisPointers<M> &p,
                                                           const PetscScalar *z, const SpikeBasisEnd &e, unsigned before,
                                                           unsigned total)
@@ -75,8 +75,8 @@ __device__ static __forceinline__ void SpikeBasisMultRows(const MATRIX &m, const
 
 template <int M, class MATRIX>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M, MATRIX>())
-  SpikeBasisMultKernel(MATRIX                m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y,
-                       SpikeBasisPointers<M> p, const PetscScalar *z, SpikeBasisEnd e, unsigned before, unsigned total)
+  SpikeBasisMultKernel(MATRIX m, const PetscScalar *x, PetscScalar *__restrict__ y, SpikeBasisPointers<M> p,
+                       const PetscScalar *z, SpikeBasisEnd e, unsigned before, unsigned total)
 {
   SpikeBasisMultRows<M>(m, x, y, p, z, e, before, total);
 }
@@ -84,9 +84,9 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M
 /* A stencil stays in the memory of the arguments, the others are faster as copies */
 template <int M, class MATRIX>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M, MATRIX>())
-  SpikeBasisStencilKernel(const __grid_constant__ MATRIX m, const PetscScalar *__restrict__ x,
-                          PetscScalar *__restrict__ y, SpikeBasisPointers<M> p, const PetscScalar *z, SpikeBasisEnd e,
-                          unsigned before, unsigned total)
+  SpikeBasisStencilKernel(const __grid_constant__ MATRIX m, const PetscScalar *x, PetscScalar *__restrict__ y,
+                          SpikeBasisPointers<M> p, const PetscScalar *z, SpikeBasisEnd e, unsigned before,
+                          unsigned total)
 {
   SpikeBasisMultRows<M>(m, x, y, p, z, e, before, total);
 }

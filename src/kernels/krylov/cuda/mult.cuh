@@ -572,7 +572,7 @@ struct SpikeKrylovOffRows {
 
 /* x(j, inside) of a vector that nobody writes */
 struct SpikeKrylovEntries {
-  const PetscScalar *__restrict__ x;
+  const PetscScalar *x;
 
   __device__ __forceinline__ PetscScalar operator()(PetscInt j, bool inside) const
   {

@@ -20,9 +20,9 @@ constexpr int SpikeMultResident = SpikeHasNarrow<MATRIX> ? 3 : 4;
 template <int STEPID, class MATRIX>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS,
                                   MATRIX::LANES > 1 || STEPID == SPIKE_KRYLOV_NSTEPS ? 0 : SpikeMultResident<MATRIX>)
-  SpikeKrylovMultKernel(MATRIX m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x,
-                        PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned before,
-                        unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
+  SpikeKrylovMultKernel(MATRIX m, const PetscScalar *scale, const PetscScalar *x, PetscScalar *__restrict__ y,
+                        SpikeKrylovVectors v, int own, bool recur, unsigned before, unsigned total,
+                        SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
   using X                                       = SpikeKrylovTraits<STEPID>;
   constexpr int                            NDOT = X::nd ? X::nd : 1;

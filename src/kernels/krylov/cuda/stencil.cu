@@ -39,10 +39,9 @@ constexpr bool SpikeKrylovStencilMore()
 */
 template <int STEPID, bool KNOWNVECTORS, class MATRIX>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, MATRIX::WITHSTEP)
-  SpikeKrylovStencilKernel(const __grid_constant__ MATRIX m, const PetscScalar *__restrict__ scale,
-                           const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v,
-                           int place, bool recur, unsigned before, unsigned total, SpikeKrylovDevice *device,
-                           PetscScalar *partials, SpikeKrylovMail *mail)
+  SpikeKrylovStencilKernel(const __grid_constant__ MATRIX m, const PetscScalar *scale, const PetscScalar *x,
+                           PetscScalar *__restrict__ y, SpikeKrylovVectors v, int place, bool recur, unsigned before,
+                           unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
   using X                = SpikeKrylovTraits<STEPID>;
   constexpr int     NDOT = X::nd ? X::nd : 1, SOURCE = KNOWNVECTORS ? SpikeKrylovStencilFrom(STEPID) : -1;

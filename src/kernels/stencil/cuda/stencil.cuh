@@ -113,8 +113,8 @@ struct SpikeStencilPatches {
   __device__ __forceinline__ void prepare(SharedMemory &) const { }
 
   template <typename G, typename A, typename F>
-  __device__ __forceinline__ void each(const SharedMemory &, PetscScalar *planes, const PetscScalar *__restrict__ x,
-                                       G &&fetch, A &&ahead, F &&f) const
+  __device__ __forceinline__ void each(const SharedMemory &, PetscScalar *planes, const PetscScalar *x, G &&fetch,
+                                       A &&ahead, F &&f) const
   {
     constexpr int NONE  = INT_MIN;
     const int     pitch = m.width + 2, slot = pitch * (m.height * JB + 2 * HALO),
@@ -266,8 +266,8 @@ struct SpikeStencilRows {
   }
 
   template <typename G, typename A, typename F>
-  __device__ __forceinline__ void each(const SharedMemory &shared, PetscScalar *, const PetscScalar *__restrict__ x,
-                                       G &&fetch, A &&, F &&f) const
+  __device__ __forceinline__ void each(const SharedMemory &shared, PetscScalar *, const PetscScalar *x, G &&fetch, A &&,
+                                       F &&f) const
   {
     const PetscInt threads = (PetscInt)gridDim.x * blockDim.x;
 
@@ -314,8 +314,8 @@ struct SpikeStencilEnds {
   }
 
   template <typename G, typename A, typename F>
-  __device__ __forceinline__ void each(const SharedMemory &shared, PetscScalar *, const PetscScalar *__restrict__ x,
-                                       G &&fetch, A &&, F &&f) const
+  __device__ __forceinline__ void each(const SharedMemory &shared, PetscScalar *, const PetscScalar *x, G &&fetch, A &&,
+                                       F &&f) const
   {
     const PetscInt  threads = (PetscInt)gridDim.x * blockDim.x;
     const PetscInt *size    = m.table.size;
