@@ -511,6 +511,37 @@ static PetscErrorCode TestAbsolute(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Other types of the same PC object: nothing of the one before is taken for the next one's */
+static PetscErrorCode TestTypes(PetscInt form)
+{
+  const PCType types[] = {PCSPIKE, PCBLOCKILU, PCSPIKE, PCNONE, PCSPIKE, PCJACOBI, PCBLOCKILU};
+  Mat          A;
+  Vec          b, x;
+  KSP          ksp;
+  PC           pc;
+  char         where[96];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(PETSC_FALSE, 140, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 40));
+  PetscCall(KSPTestCreate(KSPBCGSFUSED, PCNONE, A, &ksp));
+  PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+  PetscCall(KSPGetPC(ksp, &pc));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
+    PetscCall(PetscSNPrintf(where, sizeof(where), "form %" PetscInt_FMT ", type %d, %s", form, (int)k, types[k]));
+    PetscCall(PCSetType(pc, types[k]));
+    PetscCall(SolveByCopy(ksp, b, x, where));
+    PetscCall(MatShift(A, 10.0));
+    PetscCall(SolveByCopy(ksp, b, x, where));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Small small[] =
@@ -556,6 +587,7 @@ int main(int argc, char **argv)
   for (PetscInt check = 0; check < 2; check++) PetscCall(TestStaleGuess((PetscBool)check));
   PetscCall(TestInfinity(KSPBCGSFUSED, PC_RIGHT));
   PetscCall(TestInfinity(KSPBCGS, PC_RIGHT));
+  for (PetscInt form = 0; form < 2; form++) PetscCall(TestTypes(form));
   PetscCall(TestStart());
   PetscCall(TestAbsolute());
   PetscCall(TestSetters());

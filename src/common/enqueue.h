@@ -21,7 +21,7 @@ typedef struct {
   PetscErrorCode (*run)(PetscObject, PetscBool trans, void *stream, const PetscScalar *x, PetscScalar *y);
   /* run() enqueues kernels only                                                              */
   PetscBool capturable;
-  /* changes with pointers, sizes and launches                                                */
+  /* changes with pointers, sizes and launches: SpikeNewShape() */
   PetscObjectState shape;
   /* changes with the values too */
   PetscObjectState values;
@@ -35,6 +35,14 @@ typedef struct {
   */
   const SpikeStencil *stencil;
 } SpikeEnqueue;
+
+/*
+  The first of `many` shapes that no object of this process has had, or will get here: an object whose type changes
+  keeps its id, and what a method has captured goes by both
+*/
+PETSC_INTERN PetscObjectState SpikeNewShape(PetscObjectState many);
+
+#define SPIKE_SHAPES ((PetscObjectState)1 << 32) /* for an object that counts its shapes itself */
 
 /* e->run is NULL where the object composes nothing */
 PETSC_INTERN PetscErrorCode SpikeGetEnqueue(PetscObject, SpikeEnqueue *);

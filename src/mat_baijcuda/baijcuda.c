@@ -35,7 +35,7 @@ static PetscErrorCode MatSeqBAIJSetPreallocation_SeqBAIJCUDA(Mat A, PetscInt bs,
   PetscCall(MatBAIJCUDAIs_Private(A, &is));
   if (!is) PetscFunctionReturn(PETSC_SUCCESS);
   c->pattern = c->values = -1;
-  c->made                = MatBAIJCUDANextShape_Private();
+  c->made                = SpikeNewShape(1);
   c->ahead               = PETSC_FALSE;
   PetscCall(MatBAIJCUDAWrap_Private(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,7 +122,7 @@ PetscErrorCode MatBAIJCUDAInstall_Private(Mat A, MatType type)
   PetscCall(PetscNew(&c));
   PetscCall(PetscStrcmp(type, MATMPIBAIJCUDA, &c->mpi));
   c->k       = MatBAIJCUDAKernels;
-  c->made    = MatBAIJCUDANextShape_Private();
+  c->made    = SpikeNewShape(1);
   c->pattern = c->values = -1;
   c->ops                 = *A->ops;
   A->spptr               = (void *)c;

@@ -5,13 +5,6 @@
 */
 #include "baijcudaimpl.h"
 
-PetscObjectState MatBAIJCUDANextShape_Private(void)
-{
-  static PetscObjectState shape = 0;
-
-  return ++shape;
-}
-
 /* What plans for these parts go by: the nonzero state is not enough, as preallocation leaves it as it was */
 PetscErrorCode MatBAIJCUDAGetPattern_Private(const Mat parts[2], MatBAIJCUDAPattern *p)
 {
@@ -98,7 +91,7 @@ static PetscErrorCode MatBAIJCUDASetPattern_Private(Mat A, PetscBool trans)
   c->mat     = mat;
   c->trans   = trans;
   c->pattern = -1;
-  c->shape   = MatBAIJCUDANextShape_Private();
+  c->shape   = SpikeNewShape(1);
   if (!values || c->nval != (PetscCount)bi[mb] * bs * bs) {
     PetscCall((*c->k->release)(&c->b, (void **)&c->val));
     c->nval = 0;

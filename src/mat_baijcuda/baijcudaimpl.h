@@ -104,21 +104,20 @@ static inline PetscBool MatBAIJCUDAHasKernels_Private(Mat A)
 }
 
 /* baijcudacopy.c */
-PETSC_INTERN PetscObjectState MatBAIJCUDANextShape_Private(void);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetBackend_Private(Mat);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetPattern_Private(const Mat[2], MatBAIJCUDAPattern *);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdate_Private(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAWatchParts_Private(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAGetChangedParts_Private(Mat, Mat[2]);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAToHost_Private(Mat);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAFetch_Private(Mat);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDABind_Private(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAAhead_Private(Mat);
-PETSC_INTERN PetscErrorCode   MatBAIJCUDAReset_Private(Mat);
-PETSC_INTERN PetscErrorCode   MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat, PetscMemType, SpikeBlockCSR *);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAGetBackend_Private(Mat);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAGetPattern_Private(const Mat[2], MatBAIJCUDAPattern *);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdatePattern_Private(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdate_Private(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAWatchParts_Private(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAGetParts_Private(Mat, Mat[2], const PetscInt *[]);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAGetChangedParts_Private(Mat, Mat[2]);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAUpdateParts_Private(Mat, PetscBool, Mat[2]);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAToHost_Private(Mat);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAFetch_Private(Mat);
+PETSC_INTERN PetscErrorCode MatBAIJCUDABind_Private(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAAhead_Private(Mat);
+PETSC_INTERN PetscErrorCode MatBAIJCUDAReset_Private(Mat);
+PETSC_INTERN PetscErrorCode MatSeqBAIJGetCSR_SeqBAIJCUDA(Mat, PetscMemType, SpikeBlockCSR *);
 
 /* baijcudamult.c */
 PETSC_INTERN PetscErrorCode MatBAIJCUDAPlan_Private(Mat);

@@ -256,7 +256,7 @@ static PetscErrorCode MatBAIJCUDALend_Private(Mat A, SpikeEnqueue *e)
   PetscCall(MatBAIJCUDAUpdateParts_Private(A, PETSC_FALSE, parts));
   for (int k = 0; k < 2; k++) {
     d = MatBAIJCUDA_Private(parts[k]);
-    if (d->shape != c->partshape[k]) c->shape = MatBAIJCUDANextShape_Private();
+    if (d->shape != c->partshape[k]) c->shape = SpikeNewShape(1);
     c->partshape[k] = d->shape;
     e->product.nz += d->nval;
     if (k == 0) e->product.block = &d->mat;

@@ -124,17 +124,6 @@ PetscErrorCode MatDIASameStructure_Private(Mat A, Mat B, PetscBool *same)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Another number for each structure in the program, wherever it lies: what others keep of one is not taken for that of
-  another
-*/
-static PetscObjectState MatDIANewShape_Private(void)
-{
-  static PetscObjectState shapes = 0;
-
-  return ++shapes;
-}
-
 /* Everything that belongs to a structure; what was set stays */
 PetscErrorCode MatDIAReset_Private(Mat A)
 {
@@ -188,7 +177,7 @@ PetscErrorCode MatDIASetStructure_Private(Mat A, MatDIAStructure *s)
   a->diagonal = SpikeDIAFind(s->count, s->offset, -1, -shift);
   PetscCall(PetscMalloc3(s->count, &a->cols, s->count, &a->vals, s->count, &a->row));
   PetscCall(MatDIAHaloCreate_Private(A));
-  a->shape = MatDIANewShape_Private();
+  a->shape = SpikeNewShape(1);
   a->built = PETSC_TRUE;
   A->nonzerostate++;
   PetscCall(PetscInfo(A,
@@ -246,6 +235,6 @@ PetscErrorCode MatBindToCPU_DIA(Mat A, PetscBool bind)
   a->dia = dia;
   PetscCall(MatDIAHaloCreate_Private(A));
   PetscCall(MatDestroy(&a->block));
-  a->shape = MatDIANewShape_Private();
+  a->shape = SpikeNewShape(1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,13 +4,12 @@
 
 PetscErrorCode MatGridStencilChanged_Private(Mat A)
 {
-  static PetscObjectState shapes = 0;
-  Mat_GridStencil        *a      = (Mat_GridStencil *)A->data;
+  Mat_GridStencil *a = (Mat_GridStencil *)A->data;
 
   PetscFunctionBegin;
   a->s.coef = a->coef;
   a->ready  = PETSC_FALSE;
-  a->shape  = ++shapes;
+  a->shape  = SpikeNewShape(1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -87,6 +87,7 @@ PetscErrorCode PCCreate_BlockILU(PC pc)
   PetscFunctionBegin;
   PetscCall(PetscNew(&s));
   pc->data      = s;
+  s->shape      = SpikeNewShape(SPIKE_SHAPES);
   s->bs         = PETSC_DECIDE;
   s->subdomains = PETSC_DECIDE;
   s->precision  = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;

@@ -215,6 +215,7 @@ PetscErrorCode PCCreate_Spike(PC pc)
   PetscFunctionBegin;
   PetscCall(PetscNew(&s));
   pc->data            = s;
+  s->shape            = SpikeNewShape(SPIKE_SHAPES);
   s->type             = PC_SPIKE_AUTO;
   s->precision        = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
   s->userkl           = PETSC_DECIDE;
