@@ -594,6 +594,49 @@ static PetscErrorCode TestRight(KSPType type, PCType pctype, PetscBool guess)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  CG for a complex symmetric operator: without conjugates its natural norm is small now and then where the residual is
+  not
+*/
+static PetscErrorCode TestBilinear(void)
+{
+  Mat       A;
+  Vec       x, b;
+  KSP       ksp;
+  PetscReal rtol;
+  char      where[96];
+
+  PetscFunctionBegin;
+  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 100, 7, PETSC_DECIDE, 0.0, &A));
+#if PetscDefined(USE_COMPLEX)
+  PetscCall(MatShift(A, PetscCMPLX(0.1, 0.05)));
+#else
+  PetscCall(MatShift(A, 0.1));
+#endif
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(KSPTestCreate(KSPCGFUSED, PCNONE, A, &ksp));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NATURAL));
+  PetscCall(KSPCGSetType(ksp, KSP_CG_SYMMETRIC));
+  PetscCall(KSPGetTolerances(ksp, &rtol, NULL, NULL, NULL));
+  for (PetscInt seed = 0; seed < 40; seed++) {
+    KSPConvergedReason reason;
+    PetscReal          residual;
+
+    PetscCall(PetscSNPrintf(where, sizeof(where), "complex symmetric, right-hand side %" PetscInt_FMT, seed));
+    PetscCall(SpikeTestSetRandom(b, 100 + seed));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(SpikeTestResidual(A, b, x, &residual));
+    PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
+    PetscCall(SpikeTestSmall(residual, 100.0 * rtol, "true relative residual", where));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Method methods[] = {
@@ -630,6 +673,7 @@ int main(int argc, char **argv)
     for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(pcs); p++)
       for (int guess = 0; guess < 2; guess++) PetscCall(TestRight(types[k], pcs[p], (PetscBool)guess));
   }
+  PetscCall(TestBilinear());
   PetscCall(SpikeTestEnd("ksp_truth"));
   PetscCall(PetscFinalize());
   return 0;

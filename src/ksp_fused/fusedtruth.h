@@ -39,12 +39,21 @@ static inline PetscBool KSPFusedIsTested(KSP ksp)
                      (ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE));
 }
 
+/*
+  The natural norm of CG for complex symmetric operators has no conjugates: it may be small where the residual is not
+*/
+static inline PetscBool KSPFusedIsBilinear(KSP ksp)
+{
+  return (PetscBool)(PetscDefined(USE_COMPLEX) && ((const KSPFused *)ksp->data)->options.symmetric &&
+                     ksp->normtype == KSP_NORM_NATURAL);
+}
+
 /* Whether a norm that the test sees is that of b - A x */
 static inline PetscBool KSPFusedTestsTruth(KSP ksp)
 {
   const KSPFused *f = (const KSPFused *)ksp->data;
 
-  if (f->pc.identity) return PETSC_TRUE;
+  if (f->pc.identity && !KSPFusedIsBilinear(ksp)) return PETSC_TRUE;
   if (ksp->converged == KSPFusedConvergedInfinity)
     return (PetscBool)(ksp->pc_side == PC_RIGHT || !f->method->residual_preconditioned);
   return (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);
