@@ -49,8 +49,10 @@ typedef struct {
   factorization fails where a trial shows that solves do not reach the tolerance. Of a solve that does not reach it the
   result stands, up to a backward error that is the square root of the machine epsilon, and with boosted pivots up to
   such a residual, relative to the right-hand side, too; the view of the factors counts it. Above that the result is
-  marked, as by a failed factorization. The factors keep a reference to the matrix. When its values change after the
-  factorization, solves are those of the old values, and are not checked.
+  marked, as by a failed factorization. So is, with boosted pivots, a result with such a residual that is larger than
+  the right-hand side by more than 1 over that root, times the norm of the matrix: one of a singular matrix, whatever
+  its backward error. The factors keep a reference to the matrix. When its values change after the factorization, solves
+  are those of the old values, and are not checked.
 
   An infinity or a NaN in the matrix, and solves that fail in the trial, are a `MAT_FACTOR_NUMERIC_ZEROPIVOT` too,
   because after a `MAT_FACTOR_OTHER` `PCLU` never factors that matrix again. -info :pc prints what it was. After a
@@ -134,10 +136,10 @@ static PetscErrorCode MatFactorNumeric_Spike(Mat F, Mat A, const MatFactorInfo *
 }
 
 /*
-  Of the result of a solve, whether it has to be marked, the same on all ranks; unsolved: solves above the tolerance
-  before it
+  Of the result of a solve, whether it has to be marked, the same on all ranks; solves: those that were checked before
+  it
 */
-static PetscErrorCode MatSpikeSolved_Private(Mat F, PetscInt unsolved, PetscBool *bad)
+static PetscErrorCode MatSpikeSolved_Private(Mat F, PetscInt solves, PetscBool *bad)
 {
   MatSpike       *f  = (MatSpike *)F->data;
   PC              pc = f->pc;
@@ -146,7 +148,7 @@ static PetscErrorCode MatSpikeSolved_Private(Mat F, PetscInt unsolved, PetscBool
 
   PetscFunctionBegin;
   *bad = PETSC_FALSE;
-  if (s->info.unsolved > unsolved) {
+  if (s->info.solves > solves) {
     PetscCall(PCSpikeRefineStands_Private(pc, &stands));
     *bad = (PetscBool)!stands;
   }
@@ -158,26 +160,26 @@ static PetscErrorCode MatSpikeSolved_Private(Mat F, PetscInt unsolved, PetscBool
 
 static PetscErrorCode MatSolve_Spike(Mat F, Vec b, Vec x)
 {
-  PC             pc       = ((MatSpike *)F->data)->pc;
-  const PetscInt unsolved = ((PC_Spike *)pc->data)->info.unsolved;
+  PC             pc     = ((MatSpike *)F->data)->pc;
+  const PetscInt solves = ((PC_Spike *)pc->data)->info.solves;
   PetscBool      bad;
 
   PetscFunctionBegin;
   PetscCall(PCApply(pc, b, x));
-  PetscCall(MatSpikeSolved_Private(F, unsolved, &bad));
+  PetscCall(MatSpikeSolved_Private(F, solves, &bad));
   PetscCall(VecFlag(x, bad));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatSolveTranspose_Spike(Mat F, Vec b, Vec x)
 {
-  PC             pc       = ((MatSpike *)F->data)->pc;
-  const PetscInt unsolved = ((PC_Spike *)pc->data)->info.unsolved;
+  PC             pc     = ((MatSpike *)F->data)->pc;
+  const PetscInt solves = ((PC_Spike *)pc->data)->info.solves;
   PetscBool      bad;
 
   PetscFunctionBegin;
   PetscCall(PCApplyTranspose(pc, b, x));
-  PetscCall(MatSpikeSolved_Private(F, unsolved, &bad));
+  PetscCall(MatSpikeSolved_Private(F, solves, &bad));
   PetscCall(VecFlag(x, bad));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -185,9 +187,9 @@ static PetscErrorCode MatSolveTranspose_Spike(Mat F, Vec b, Vec x)
 /* B may be X, and then its columns are copied */
 static PetscErrorCode MatSpikeMatSolve_Private(Mat F, PetscBool trans, Mat B, Mat X)
 {
-  PC             pc       = ((MatSpike *)F->data)->pc;
-  const PetscInt unsolved = ((PC_Spike *)pc->data)->info.unsolved;
-  Mat            rhs      = B;
+  PC             pc     = ((MatSpike *)F->data)->pc;
+  const PetscInt solves = ((PC_Spike *)pc->data)->info.solves;
+  Mat            rhs    = B;
   PetscBool      bad;
 
   PetscFunctionBegin;
@@ -195,7 +197,7 @@ static PetscErrorCode MatSpikeMatSolve_Private(Mat F, PetscBool trans, Mat B, Ma
   if (trans) PetscCall(PCMatApplyTranspose(pc, rhs, X));
   else PetscCall(PCMatApply(pc, rhs, X));
   if (B == X) PetscCall(MatDestroy(&rhs));
-  PetscCall(MatSpikeSolved_Private(F, unsolved, &bad));
+  PetscCall(MatSpikeSolved_Private(F, solves, &bad));
   PetscCall(MatFlag(X, bad));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -469,23 +469,26 @@ PetscErrorCode PCSpikeRefineVerify_Private(PC pc, PetscBool *again)
 }
 
 /*
-  MATSOLVERSPIKE: whether the result of the last solve, whose backward error is above the tolerance, is good enough to
-  be handed out: up to the square root of the machine epsilon. So is its residual where pivots were boosted: a singular
-  matrix has large solutions, whose backward error says nothing
+  MATSOLVERSPIKE: whether the result of the last solve is good enough to be handed out. A backward error above the
+  tolerance has to be below the square root of the machine epsilon, and where pivots were boosted so has the residual: a
+  singular matrix has large solutions, whose backward error says nothing. Such a solution, larger than b by more than
+  that root, is none with a small backward error either
 */
 PetscErrorCode PCSpikeRefineStands_Private(PC pc, PetscBool *stands)
 {
   PC_Spike       *s    = (PC_Spike *)pc->data;
-  const PetscReal most = PetscSqrtReal(PETSC_MACHINE_EPSILON);
+  const PetscReal most = PetscSqrtReal(PETSC_MACHINE_EPSILON), eta = s->info.backward_error;
+  const PetscBool above = (PetscBool)(eta > PCSpikeRefineTolerance_Private(s));
 
   PetscFunctionBegin;
-  *stands = (PetscBool)(s->info.backward_error <= most && !(s->boosted && s->refine.residual > most));
-  if (!*stands) PetscFunctionReturn(PETSC_SUCCESS);
+  *stands = (PetscBool)(eta <= most &&
+                        !(s->boosted && s->refine.residual > most && (above || most * s->refine.residual > eta)));
+  if (!*stands || !above) PetscFunctionReturn(PETSC_SUCCESS);
   s->refine.stands++;
   PetscCall(PetscInfo(pc,
                       "The result of a solve stands, though its backward error %g is above the tolerance %g: it is at "
                       "most %.1e\n",
-                      (double)s->info.backward_error, (double)PCSpikeRefineTolerance_Private(s), (double)most));
+                      (double)eta, (double)PCSpikeRefineTolerance_Private(s), (double)most));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
