@@ -6,11 +6,24 @@
 #include "diaimpl.h"
 #include <petscdmda.h>
 
-/* An empty AIJ matrix with what was asked of A, whose values are to be where those of A are; collective */
-static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
+/*
+  The hash table that collects entries of a MATMPIAIJCUSPARSE before its preallocation (PETSc 3.26.1) reads complex
+  values of other ranks as aligned ones, which the stash does not align: a segmentation violation
+*/
+static PetscBool MatDIAHashesOnHost_Private(Mat A)
+{
+  return (PetscBool)(PetscDefined(USE_COMPLEX) && !((Mat_DIA *)A->data)->seq);
+}
+
+/*
+  An empty AIJ matrix with what was asked of A, whose values are to be where those of A are; hash: it will have no
+  preallocation. Collective
+*/
+static PetscErrorCode MatDIANewAIJ_Private(Mat A, PetscBool hash, Mat *aij)
 {
   Mat_DIA        *a    = (Mat_DIA *)A->data;
-  const PetscBool host = (PetscBool)PetscMemTypeHost(MatDIAMemType_Private(A));
+  const PetscBool host = (PetscBool)(PetscMemTypeHost(MatDIAMemType_Private(A)) ||
+                                     (hash && MatDIAHashesOnHost_Private(A)));
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), aij));
@@ -96,7 +109,7 @@ PetscErrorCode MatSetUp_DIA(Mat A)
     if (da) PetscCall(MatDIASetUpByDMDA_Private(A, da));
   }
   if (!a->aij && !A->assembled) {
-    PetscCall(MatDIANewAIJ_Private(A, &a->aij));
+    PetscCall(MatDIANewAIJ_Private(A, PETSC_TRUE, &a->aij));
     PetscCall(MatSetUp(a->aij));
   }
   A->preallocated = PETSC_TRUE;
@@ -206,6 +219,10 @@ static PetscErrorCode MatDIABecomeAIJ_Private(Mat A, PetscBool *became)
   PetscCall(PetscInfo(A, "A matrix that is not square has too many diagonals for MATDIA, and becomes MATAIJ\n"));
   aij    = a->aij;
   a->aij = NULL;
+#if PetscDefined(HAVE_CUDA)
+  if (!PetscMemTypeHost(MatDIAMemType_Private(A)) && MatDIAHashesOnHost_Private(A))
+    PetscCall(MatConvert(aij, MATMPIAIJCUSPARSE, MAT_INPLACE_MATRIX, &aij));
+#endif
   if (((PetscObject)A)->name) PetscCall(PetscObjectSetName((PetscObject)aij, ((PetscObject)A)->name));
   PetscCall(MatSetOptionsPrefix(aij, ((PetscObject)A)->prefix));
   PetscCall(MatHeaderReplace(A, &aij));
@@ -283,7 +300,7 @@ static PetscErrorCode MatSetPreallocationCOO_DIA(Mat A, PetscCount n, PetscInt r
   PetscCall(PetscSegBufferDestroy(&a->entries));
   PetscCall(MatDestroy(&a->aij));
   PetscCall(MatDestroy(&a->coo));
-  PetscCall(MatDIANewAIJ_Private(A, &a->coo));
+  PetscCall(MatDIANewAIJ_Private(A, PETSC_FALSE, &a->coo));
   PetscCall(MatSetPreallocationCOO(a->coo, n, rows, cols));
   A->preallocated = PETSC_TRUE;
   PetscCall(MatDIAFromAIJ_Private(A, a->coo));
@@ -343,7 +360,7 @@ static PetscErrorCode MatDIAPreallocate_Private(Mat A)
   PetscCall(PetscSegBufferDestroy(&a->entries));
   PetscCall(MatDestroy(&a->aij));
   PetscCall(MatDestroy(&a->coo));
-  PetscCall(MatDIANewAIJ_Private(A, &a->aij));
+  PetscCall(MatDIANewAIJ_Private(A, PETSC_FALSE, &a->aij));
   A->preallocated  = PETSC_TRUE;
   A->assembled     = PETSC_FALSE;
   A->was_assembled = PETSC_FALSE;
