@@ -12,6 +12,12 @@
 #define SPIKE_REDUCED_DOMINANT 0.5
 #define SPIKE_REDUCED_TOL      0.25
 
+/* The larger one, NaN if there is one */
+__device__ static inline double SpikeMaxOrNaN(double a, double b)
+{
+  return a >= b || a != a ? a : b;
+}
+
 /* x <- U^-1 L^-1 from the fragments that SpikeFragmentsInvert() leaves; s: room for a tile */
 template <int N8>
 __device__ static inline void SpikeInverseProduct(const SpikeLane<double> &at, double *s, double (&d)[N8][N8][2],
@@ -85,7 +91,7 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
     }
     sum += SpikeShuffle(sum, (int)(threadIdx.x & 31) ^ 1);
     sum += SpikeShuffle(sum, (int)(threadIdx.x & 31) ^ 2);
-    most = !(sum <= most) ? sum : most;
+    most = SpikeMaxOrNaN(most, sum);
   }
   if (__any_sync(0xFFFFFFFFu, !(most < SPIKE_REDUCED_DOMINANT))) return false;
   SpikeFragmentsInvert<N8, false>(d, mine, work, 8 * N8, 0, 0, policy, SpikePivotRange(policy), st);
@@ -190,16 +196,16 @@ __device__ static __forceinline__ double SpikeReducedDistance(int n, const Petsc
 
 #pragma unroll 16
     for (int j = 0; j < n; j++) sum += fabs((double)R[i + (PetscCount)j * n] - (i == j ? 1.0 : 0.0));
-    most = !(sum <= most) ? sum : most;
+    most = SpikeMaxOrNaN(most, sum);
   }
   for (int s = 16; s; s /= 2) {
     const double other = SpikeShuffle(most, lane ^ s);
 
-    most = !(other <= most) ? other : most;
+    most = SpikeMaxOrNaN(most, other);
   }
   if (lane == 0) norm[warp] = most;
   __syncthreads();
-  for (int w = 0; w < SPIKE_REDUCED_WARPS; w++) most = !(norm[w] <= most) ? norm[w] : most;
+  for (int w = 0; w < SPIKE_REDUCED_WARPS; w++) most = SpikeMaxOrNaN(most, norm[w]);
   return most;
 }
 
