@@ -13,7 +13,7 @@ static char
 */
 static PetscErrorCode TestSolver(const BaijCase *c, const char prefix[])
 {
-  PetscReal norm, error;
+  PetscReal norm, error[2];
   PetscBool gamg, fields;
   Mat       M[2], P;
   KSP       ksp[2];
@@ -59,12 +59,17 @@ static PetscErrorCode TestSolver(const BaijCase *c, const char prefix[])
     PetscCall(SpikeTestCheck((PetscBool)(reason[0] == reason[1] && PetscAbsInt(its[0] - its[1]) <= 1 + its[1] / 10),
                              "%s: %s after %" PetscInt_FMT ", %s after %" PetscInt_FMT, where,
                              KSPConvergedReasons[reason[0]], its[0], KSPConvergedReasons[reason[1]], its[1]));
-    PetscCall(MatMult(M[1], x[0], r));
-    PetscCall(VecAXPY(r, -1.0, b));
-    PetscCall(VecNorm(r, NORM_2, &error));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(MatMult(M[1], x[k], r));
+      PetscCall(VecAXPY(r, -1.0, b));
+      PetscCall(VecNorm(r, NORM_2, &error[k]));
+    }
     PetscCall(VecNorm(b, NORM_2, &norm));
+    /* methods that test a preconditioned norm may leave more, and leave as much with MATBAIJ */
     if (reason[1] > 0)
-      PetscCall(SpikeTestSmall(error, 1e-4 * PetscSqrtReal(PETSC_SQRT_MACHINE_EPSILON) * norm, "residual", where));
+      PetscCall(SpikeTestSmall(error[0],
+                               PetscMax(1e-4 * PetscSqrtReal(PETSC_SQRT_MACHINE_EPSILON) * norm, 1.1 * error[1]),
+                               "residual", where));
   }
   for (int k = 0; k < 2; k++) {
     PetscCall(MatDestroy(&M[k]));
