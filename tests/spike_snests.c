@@ -335,9 +335,9 @@ static PetscErrorCode LinearIJacobian(TS ts, PetscReal t, Vec u, Vec udot, Petsc
 }
 
 /* A band whose diagonal is so many times the sum of its rows; 0: none at all, where half of the pivots are small */
-static PetscErrorCode LinearMatrix(PetscReal dominance, Mat *A)
+static PetscErrorCode LinearMatrix(PetscReal dominance, PetscInt seed, Mat *A)
 {
-  const SpikeTestBand band = {400, 3, 4, dominance > 0.0 ? dominance : 1.0, SPIKE_TEST_RANDOM, 3};
+  const SpikeTestBand band = {400, 3, 4, dominance > 0.0 ? dominance : 1.0, SPIKE_TEST_RANDOM, seed};
   PetscInt            start, end;
 
   PetscFunctionBegin;
@@ -448,7 +448,7 @@ static PetscErrorCode CheckDirect(const Linear *of, const char type[], const cha
 static PetscErrorCode TestDirect(void)
 {
   const char *types[] = {SNESKSPONLY, SNESNEWTONLS, "ts"};
-  Linear      dominant, weak, hollow;
+  Linear      dominant, weak, hollow, milder; /* boosted pivots of milder are of use to other solvers */
   SNES        snes;
   KSP         ksp;
   PC          pc;
@@ -457,12 +457,13 @@ static PetscErrorCode TestDirect(void)
   char        text[256];
 
   PetscFunctionBegin;
-  PetscCall(LinearMatrix(1.2, &dominant.A));
-  PetscCall(LinearMatrix(0.3, &weak.A));
-  PetscCall(LinearMatrix(0.0, &hollow.A));
+  PetscCall(LinearMatrix(1.2, 3, &dominant.A));
+  PetscCall(LinearMatrix(0.3, 3, &weak.A));
+  PetscCall(LinearMatrix(0.0, 3, &hollow.A));
+  PetscCall(LinearMatrix(0.0, 4, &milder.A));
   PetscCall(MatCreateVecs(dominant.A, &u, &dominant.b));
   PetscCall(SpikeTestSetRandom(dominant.b, 9));
-  weak.b = hollow.b = dominant.b;
+  weak.b = hollow.b = milder.b = dominant.b;
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
     PetscCall(CheckDirect(&dominant, types[t], "", PETSC_TRUE, "dominant"));
     PetscCall(CheckDirect(&dominant, types[t], "-pc_spike_type truncated", PETSC_TRUE, "truncated"));
@@ -471,6 +472,7 @@ static PetscErrorCode TestDirect(void)
     PetscCall(CheckDirect(&weak, types[t], "-pc_spike_type truncated", PETSC_FALSE, "not dominant, truncated"));
     if (t < 2) { /* J of a TS has a diagonal */
       PetscCall(CheckDirect(&hollow, types[t], "-pc_spike_matching_type none", PETSC_TRUE, "rows exchanged"));
+      PetscCall(CheckDirect(&milder, types[t], "-pc_spike_matching_type none", PETSC_TRUE, "rows exchanged, milder"));
       /* factors in lower precision exchange no rows: their pivots stay boosted, of bf16 too far off for refinement */
       for (PetscInt checked = 0; checked < (PetscDefined(USE_REAL_SINGLE) ? 1 : 2); checked++) {
         PetscCall(PetscSNPrintf(text, sizeof(text),
@@ -505,6 +507,7 @@ static PetscErrorCode TestDirect(void)
   PetscCall(MatDestroy(&dominant.A));
   PetscCall(MatDestroy(&weak.A));
   PetscCall(MatDestroy(&hollow.A));
+  PetscCall(MatDestroy(&milder.A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -297,6 +297,29 @@ PetscErrorCode PCSpikeTrialAfter_Private(PC pc, PetscBool reuse, const SpikeFill
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A direct solve has missed its tolerance with boosted pivots, which were of use: the next way, if one is open. Each is
+  tried once for a pattern, so that this ends. A shift type that was set asks for boosted pivots
+*/
+PetscErrorCode PCSpikeTrialMissed_Private(PC pc, PetscBool *again)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+  SpikeWay  next;
+  PetscBool may = (PetscBool)(s->info.boosted > 0 && s->shifttype == (MatFactorShiftType)PETSC_DECIDE &&
+                              PCSpikeTrialMay_Private(s) && s->trial.error[s->trial.way] >= 0.0);
+
+  PetscFunctionBegin;
+  *again = PETSC_FALSE;
+  PetscCall(PCFactoredAgree_Private(pc, &may));
+  if (!may) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeTrialNext_Private(pc, &next));
+  if (next == SPIKE_WAYS) PetscFunctionReturn(PETSC_SUCCESS);
+  s->trial.decided = PETSC_FALSE;
+  *again           = PETSC_TRUE;
+  PetscCall(PCSpikeTrialTake_Private(pc, next));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What has been tried, in the view */
 PetscErrorCode PCSpikeTrialView_Private(PC pc, PetscViewer viewer)
 {
