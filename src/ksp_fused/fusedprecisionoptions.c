@@ -28,17 +28,21 @@ const char *const KSPFusedPrecisions[] =
   start, and at the end it has to be below the tolerance itself. So the solution is as good as without; the iterations
   are a few more.
 
-  It takes a copy of the matrix by the backend, or a `MATDIA` (`KSPFusedSetSpMVType()`), of which a second copy is made,
-  with 1/2 or 1/4 of the bytes and 4 more a row. Elsewhere the solve has `PetscScalar`, and -info says why: with shells
-  and other matrices that have no copy, with `MATGRIDSTENCIL` and `MATBAIJCUDA`, with `MATAIJ` on several ranks,
-  transposed, in `KSPMatSolve()` with several columns, for values beyond 1e-30 to 1e37, and where `PetscScalar` has no
-  more digits than that. Reductions are plain then, and no kernel makes many iterations (`KSPFusedSetPersistent()`). The
-  norms of `KSPCGFUSED` are best those of $b - A x$; with others a claim that is refuted leads to a new start.
+  It takes a copy of the matrix by the backend, or a `MATDIA` (`KSPFusedSetSpMVType()`), of which a second copy is
+  made, with 1/2 or 1/4 of the bytes and 4 more a row, 8 with complex numbers. Elsewhere the solve has `PetscScalar`,
+  and -info says why: with shells and other matrices that have no copy, with `MATGRIDSTENCIL` and `MATBAIJCUDA`, with
+  `MATAIJ` on several ranks, transposed, in `KSPMatSolve()` with several columns, for values beyond 1e-30 to 1e37, and
+  where `PetscScalar` has no more digits than that. Reductions are plain then, and no kernel makes many iterations
+  (`KSPFusedSetPersistent()`). The norms of `KSPCGFUSED` are best those of $b - A x$; with others a claim that is
+  refuted leads to a new start.
 
-  Rounding leaves the sums of the rows of the matrix as they are, by a number of four bytes for each row. That keeps
-  operators of diffusion what they are, whatever their condition. Where the iterations stagnate, break down, or find the
-  matrix indefinite, the method goes on by itself from the true residual with `PetscScalar`: `KSPView()`, -info and
-  `KSPFusedInfo` say so, and solves with the same values of the matrix do not try it again.
+  Rounding leaves the sums of the rows of the matrix as they are, by a number in single precision for each row, with
+  complex numbers in both parts. That keeps operators of diffusion what they are, whatever their condition. It does
+  not where vectors with small products are no constants, as with entries of other signs or phases (D A D^H, D of
+  magnitude 1): with bf16 the iterations may be several times as many, where eigenvalues are small beside the
+  rounding. Where the iterations stagnate, break down, or find the matrix indefinite, the method goes on by itself
+  from the true residual with `PetscScalar`: `KSPView()`, -info and `KSPFusedInfo` say so, and solves with the same
+  values of the matrix do not try it again.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetPrecision()`, `KSPFusedPrecision`, `KSPFusedGetInfo()`,
 `PCSpikeSetPrecision()`
