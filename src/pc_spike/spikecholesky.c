@@ -224,7 +224,8 @@ static PetscErrorCode PCSpikeGetFactorType_Spike(PC pc, PCSpikeFactorType *type)
   matrices to their own kernels, which are LU, and takes LU where options ask for what Cholesky has not: a matching, row
   exchanges, unequal half-bandwidths, boosted pivots. With `PC_SPIKE_FACTOR_CHOLESKY` a matrix of which nothing is known
   is tested in each setup, by two products with random vectors: one that is not hermitian ends the setup with
-  `PC_FACTOR_OTHER`.
+  `PC_FACTOR_OTHER`. What `MAT_SPD` says is not tested. With complex numbers a `MATSBAIJ` is symmetric, not hermitian,
+  until `MAT_HERMITIAN` is set, after `MAT_SPD`.
 
   A pivot that is not positive, or not above the zero pivot tolerance, ends the setup with
   `PC_FACTOR_NUMERIC_ZEROPIVOT` and the row of the matrix: the matrix is not positive definite. No pivot is boosted, for
