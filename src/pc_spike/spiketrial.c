@@ -40,7 +40,10 @@
   SPIKE_TRIAL_COUPLED: partitions lose digits at their interfaces whatever rows are exchanged. Factors that are not the
   matrix's by intent, and those with boosted pivots and no border, are bad where they are of no use, or of less
   use than another way; but where all entries are there, each step of refinement takes SPIKE_TRIAL_REFINED of what
-  boosted pivots leave, and not of rounding that is amplified
+  boosted pivots leave, and not of rounding that is amplified. Where rows are exchanged, and a pivot is boosted all the
+  same, a partition is singular, which the matrix need not be: spikes are large there, and the rounding of interfaces is
+  amplified. With several partitions and more than SPIKE_TRIAL_COUPLED one partition is tried before such factors are
+  taken, where that way is open
 */
 #define SPIKE_TRIAL_ROUNDING 1e2
 #define SPIKE_TRIAL_BACKWARD 1e5
@@ -123,32 +126,6 @@ static PetscErrorCode PCSpikeTrialDoubt_Private(PC pc, PetscBool reuse, const Sp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is wrong with the factors, and whether that is too much */
-static PetscErrorCode PCSpikeTrialTry_Private(PC pc, PetscReal *error, PetscBool *good)
-{
-  PC_Spike       *s       = (PC_Spike *)pc->data;
-  const PetscReal epsilon = PETSC_MACHINE_EPSILON, root = PETSC_SQRT_MACHINE_EPSILON;
-  PetscReal       backward;
-  PetscBool       exact, alone = (PetscBool)(s->border.T || !s->band.coupled);
-
-  PetscFunctionBegin;
-  PetscCall(PCSpikeError_Private(pc, error, &backward));
-  exact = (PetscBool)(s->info.dropped == 0.0 && (s->border.T || !s->trial.boosted) && s->type != PC_SPIKE_TRUNCATED);
-  PetscCall(PCFactoredAgree_Private(pc, &exact));
-  PetscCall(PCFactoredAgree_Private(pc, &alone));
-  if (!exact) {
-    *good = (PetscBool)(*error <= SPIKE_TRIAL_USELESS);
-    /* others may have been exact, and bad as such */
-    for (int w = 0; w < SPIKE_WAYS && !s->trial.decided && (s->info.dropped > 0.0 || *error > SPIKE_TRIAL_REFINED); w++)
-      if (w != s->trial.way && s->trial.error[w] >= 0.0 && s->trial.error[w] < *error) *good = PETSC_FALSE;
-  } else if (backward <= SPIKE_TRIAL_ROUNDING * epsilon) *good = PETSC_TRUE;
-  else if (alone) *good = (PetscBool)(*error <= root && backward <= SPIKE_TRIAL_BACKWARD * epsilon);
-  else *good = (PetscBool)(*error <= PetscMax(SPIKE_TRIAL_COUPLED, root));
-  PetscCall(PetscInfo(pc, "A trial of the factors: wrong by %g, backward error %g%s\n", (double)*error,
-                      (double)backward, *good ? "" : ": bad"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   The way after this one that is open, SPIKE_WAYS: none is. The band without a border is affordable beside what there
   is, or cheap, and then it need not be in several partitions, though their number be given. It is to hold all entries
@@ -173,6 +150,40 @@ static PetscErrorCode PCSpikeTrialNext_Private(PC pc, SpikeWay *next)
     if (flags[2]) PetscFunctionReturn(PETSC_SUCCESS);
     if (s->border.T ? s->border.affordable || t->cheap : t->cheap && flags[1]) *next = SPIKE_WAY_WHOLE;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is wrong with the factors, and whether that is too much */
+static PetscErrorCode PCSpikeTrialTry_Private(PC pc, PetscReal *error, PetscBool *good)
+{
+  PC_Spike       *s       = (PC_Spike *)pc->data;
+  const PetscReal epsilon = PETSC_MACHINE_EPSILON, root = PETSC_SQRT_MACHINE_EPSILON;
+  PetscReal       backward;
+  PetscBool       whole, exact, alone = (PetscBool)(s->border.T || !s->band.coupled);
+  SpikeWay        next;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeError_Private(pc, error, &backward));
+  whole = (PetscBool)(s->info.dropped == 0.0 && s->type != PC_SPIKE_TRUNCATED);
+  exact = (PetscBool)(whole && (s->border.T || !s->trial.boosted));
+  PetscCall(PCFactoredAgree_Private(pc, &whole));
+  PetscCall(PCFactoredAgree_Private(pc, &exact));
+  PetscCall(PCFactoredAgree_Private(pc, &alone));
+  if (!exact) {
+    *good = (PetscBool)(*error <= SPIKE_TRIAL_USELESS);
+    if (*good && whole && !alone && PCSpikeExchanges_Private(s) && !s->trial.decided &&
+        *error > PetscMax(SPIKE_TRIAL_COUPLED, root)) {
+      PetscCall(PCSpikeTrialNext_Private(pc, &next));
+      if (next != SPIKE_WAYS) *good = PETSC_FALSE;
+    }
+    /* others may have been exact, and bad as such */
+    for (int w = 0; w < SPIKE_WAYS && !s->trial.decided && (s->info.dropped > 0.0 || *error > SPIKE_TRIAL_REFINED); w++)
+      if (w != s->trial.way && s->trial.error[w] >= 0.0 && s->trial.error[w] < *error) *good = PETSC_FALSE;
+  } else if (backward <= SPIKE_TRIAL_ROUNDING * epsilon) *good = PETSC_TRUE;
+  else if (alone) *good = (PetscBool)(*error <= root && backward <= SPIKE_TRIAL_BACKWARD * epsilon);
+  else *good = (PetscBool)(*error <= PetscMax(SPIKE_TRIAL_COUPLED, root));
+  PetscCall(PetscInfo(pc, "A trial of the factors: wrong by %g, backward error %g%s\n", (double)*error,
+                      (double)backward, *good ? "" : ": bad"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
