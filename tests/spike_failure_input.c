@@ -293,7 +293,8 @@ static PetscErrorCode TestMemory(void)
   PetscCall(KSPSetUp(ksp));
   PetscCall(PetscGetCPUTime(&end));
   PetscCall(PetscMemoryGetCurrentUsage(&after));
-  CHECK(after - before < 1.5e8 + 2.2e7 * sizeof(PetscScalar), "%g bytes were allocated", after - before);
+  /* KSPBCGS has six vectors of the rows of this rank */
+  CHECK(after - before < 8.6e7 + 6.0 * n * sizeof(PetscScalar), "%g bytes were allocated", after - before);
   CHECK(end - begin < 20, "took %g s of the processor", end - begin);
   CHECKFAILED(ksp, b, PC_FACTOR_OUTMEMORY);
   CHECKVIEW(pc, " GB on one ");
