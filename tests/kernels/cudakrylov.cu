@@ -8,10 +8,10 @@ static char help[] = "Krylov steps on the device against the host.\n\n";
 #include <petscdevice_cuda.h>
 #include "kernels/krylov/krylov.h"
 #include "narrowcase.h"
+#include "pieces.h"
 #include "random.h"
 
 #define GUARD 4
-#define PIECE 65536
 #define MANY  1000000 /* rows of a matrix that have the shorter test */
 
 static PetscInt failures = 0, checks = 0;
@@ -377,7 +377,7 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
       const PetscScalar         *scale = ks % 2 ? v + 4 * n : NULL;
       const SpikeKrylovStepInfo *info  = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
       PetscScalar               *vectors[SPIKE_KRYLOV_MAXVECTORS], *hv[SPIKE_KRYLOV_MAXVECTORS],
-        *x = from[k] < 0 ? v + 3 * n : v + from[k] * n, sums[SPIKE_KRYLOV_MAXDOTS] = {0.0};
+        *x      = from[k] < 0 ? v + 3 * n : v + from[k] * n, sums[SPIKE_KRYLOV_MAXDOTS];
       bool good = true;
 
       if (p && used && !ks) NarrowNumbers(p, nz, aa, low);
@@ -399,17 +399,8 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
       PetscCallCUDA(cudaMemset(dy, 0xff, n * sizeof(PetscScalar)));
       PetscCall((*cuda->k->mult)(cuda, used, steps[k], scale ? dv + 4 * n : NULL, dv + (x - v), dy, vectors));
       if (info) {
-        SpikeKrylovLoop const *loops = SpikeKrylovLoops_base;
-
         PetscCall((*cuda->k->sums)(cuda, steps[k]));
-        /* by pieces: a chain of as many sums as the longest vectors have entries says little in single precision */
-        for (PetscInt i = 0; i < n; i += PIECE) {
-          PetscScalar part[SPIKE_KRYLOV_MAXDOTS];
-
-          loops[steps[k]](PetscMin(PIECE, n - i), &cuda->scalars->f, hv, part);
-          for (PetscInt m = 0; m < info->ndots; m++) sums[m] += part[m];
-          for (PetscInt m = 0; m < info->nvectors; m++) hv[m] += PIECE;
-        }
+        StepInPieces(steps[k], n, &cuda->scalars->f, hv, sums);
         for (PetscInt m = 0; m < info->ndots; m++)
           Check(PetscAbsScalar(sums[m] - cuda->local[m]) <=
                   (p ? 1e-7 + 64 * PETSC_MACHINE_EPSILON : 64 * PETSC_MACHINE_EPSILON) * width * width * (1.0 + n),

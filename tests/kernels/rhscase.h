@@ -7,6 +7,7 @@
   Drop(there).
 */
 #include "kernels/krylov/rhs.h"
+#include "pieces.h"
 
 #define WIDTH 5 /* columns; the one in the middle has a reason, and is left alone */
 #define ROOM  7
@@ -129,22 +130,6 @@ static PetscErrorCode CompareSums(SpikeKrylovRhs *s, PetscInt n, PetscInt nsums,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A step on the host, piece by piece: the error of sums of many squares stays below what the test allows for */
-static void StepInPieces(int step, const SpikeKrylovStepInfo *info, PetscInt n, const SpikeKrylovFactors *f,
-                         PetscScalar *w[], PetscScalar sums[])
-{
-  const PetscInt piece = 1000;
-
-  for (PetscInt k = 0; k < info->ndots; k++) sums[k] = 0.0;
-  for (PetscInt i = 0; i < n; i += piece) {
-    PetscScalar part[SPIKE_KRYLOV_MAXDOTS];
-
-    (*SpikeKrylovLoops_base[step])(PetscMin(piece, n - i), f, w, part);
-    for (PetscInt k = 0; k < info->ndots; k++) sums[k] += part[k];
-    for (PetscInt k = 0; k < info->nvectors; k++) w[k] += piece;
-  }
-}
-
 static PetscErrorCode TestSteps(SpikeKrylovRhs *s, PetscInt n, PetscInt ld)
 {
   PetscFunctionBegin;
@@ -167,7 +152,7 @@ static PetscErrorCode TestSteps(SpikeKrylovRhs *s, PetscInt n, PetscInt ld)
         PetscScalar *w[SPIKE_KRYLOV_MAXVECTORS];
 
         for (PetscInt k = 0; k < info->nvectors; k++) w[k] = v.host[k] + c * lds[k];
-        if (c != WIDTH / 2) StepInPieces(step, info, n, &s->scalars[c].f, w, reference + c * info->ndots);
+        if (c != WIDTH / 2) StepInPieces(step, n, &s->scalars[c].f, w, reference + c * info->ndots);
       }
       if (info->ndots) PetscCall(CompareSums(s, n, info->ndots, reference, first, (PetscBool)run, info->name));
       PetscCall(Compare(&v, 20 * PETSC_MACHINE_EPSILON, info->name));
