@@ -6,6 +6,7 @@
 #pragma once
 
 #include "blocklucase.h"
+#include "share.h"
 
 static const Tasks tasks[] = {{1, {14}}, {4, {5, 0, 1, 9}}, {1, {0}}, {1, {1}}, {6, {2, 3, 4, 0, 1, 4}}};
 
@@ -271,16 +272,18 @@ static PetscErrorCode TestFactorsPart(SpikeBlock *b, PetscSpikePrecision precisi
   if (part == FACTORS_OF_SIZES) {
     for (PetscInt bs = 1; bs <= SPIKE_BLOCK_MAXBS; bs += bs < 9 ? 1 : step)
       for (int c = 0; c < 3; c++)
-        PetscCall(
-          TestFactors(b, precision, bs, &tasks[(bs + c) % 2], 4, levels[(bs + c) % 4], (int)((bs / 2 + c) % 3)));
+        if (ShareNext())
+          PetscCall(
+            TestFactors(b, precision, bs, &tasks[(bs + c) % 2], 4, levels[(bs + c) % 4], (int)((bs / 2 + c) % 3)));
   } else if (part == FACTORS_OF_TASKS) {
     for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(tasks); t++)
       for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(levels); l++)
-        for (int order = 0; order < 3; order++) PetscCall(TestFactors(b, precision, 4, &tasks[t], 4, levels[l], order));
+        for (int order = 0; order < 3; order++)
+          if (ShareNext()) PetscCall(TestFactors(b, precision, 4, &tasks[t], 4, levels[l], order));
   } else if (part == FACTORS_OF_GRIDS) {
     for (PetscInt bs = 4; bs <= 16; bs *= 2) /* the sizes to be fast with */
       for (int c = 0; c < 6; c++)
-        PetscCall(TestFactors(b, precision, bs, &grids[c % 2], c < 4 ? 0 : 4, levels[c / 3], c % 3));
+        if (ShareNext()) PetscCall(TestFactors(b, precision, bs, &grids[c % 2], c < 4 ? 0 : 4, levels[c / 3], c % 3));
   } else {
     for (PetscInt bs = 1; bs <= 17; bs += bs < 6 ? 1 : 3) {
       for (PetscInt at = 0; at < bs; at += 1 + at) {

@@ -2,11 +2,13 @@
 /* cudacholesky.cu: tests of Cholesky of the CUDA backend against its LU, on random definite bands; prints TAP */
 static char help[] = "Factors, tips and reach of SpikeBandKernels_CUDA by Cholesky against those by LU.\n\
   -most <300> : largest half-bandwidth tested\n\
-  -only <K> : one half-bandwidth\n\n";
+  -only <K> : one half-bandwidth, with fewer rows\n\
+  -share <k,m> : every m-th case from case k on, for memory checkers, which take minutes for all\n\n";
 
 #include "kernels/band/cuda/band.cuh"
 #include "devicearrays.cuh"
 #include "random.h"
+#include "share.h"
 
 extern "C" const SpikeBandKernels SpikeBandKernels_CUDA;
 
@@ -284,6 +286,7 @@ int main(int argc, char **argv)
   seed = 20260101;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-most", &most, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
+  PetscCall(ShareGet());
   if (PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || cudaGetDeviceCount(&devices) != cudaSuccess ||
       !devices) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "ok 1 - CUDA backend # SKIP no GPU on this machine, or other numbers\n"
@@ -295,11 +298,13 @@ int main(int argc, char **argv)
     const PetscInt K = Ks[k];
 
     if (K > most || (only >= 0 && K != only)) continue;
-    TestShape(K, {5 * K + 3, 0, 1, K, 33, 4 * 32 + 1}, false);
-    TestShape(K, {2 * K + 5}, false);
-    TestShape(K, {3 * K + 7, 0, 33, 6 * K}, false, PETSC_SPIKE_PRECISION_SINGLE);
-    TestShape(K, {5 * K + 3, 3 * K, K + 1, 12 * K + 5, K}, true);
-    TestShape(K, {45 * K + 1, 20 * K}, true);
+    if (ShareNext()) TestShape(K, {5 * K + 3, 0, 1, K, 33, 4 * 32 + 1}, false);
+    if (ShareNext()) TestShape(K, {2 * K + 5}, false);
+    if (ShareNext()) TestShape(K, {3 * K + 7, 0, 33, 6 * K}, false, PETSC_SPIKE_PRECISION_SINGLE);
+    if (ShareNext()) TestShape(K, {5 * K + 3, 3 * K, K + 1, 12 * K + 5, K}, true);
+    if (ShareNext())
+      TestShape(K, only < 0 ? std::vector<PetscInt>{45 * K + 1, 20 * K} : std::vector<PetscInt>{9 * K + 1, 4 * K},
+                true);
   }
   for (int i = 0; i < NTOPICS; i++) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s %d - cuda, cholesky: %s # %" PetscInt_FMT " cases",

@@ -3,13 +3,16 @@
   cudakrylov.cu: each step of the fused Krylov methods on the device against the host: vectors, sums, scalars, guards,
   two runs with the same bits
 */
-static char help[] = "Krylov steps on the device against the host.\n\n";
+static char help[] = "Krylov steps on the device against the host.\n\
+  -share <k,m> : every m-th case from case k on, for memory checkers, which take minutes for all\n\
+  -small       : few sizes, for memory checkers\n\n";
 
 #include <petscdevice_cuda.h>
 #include "kernels/krylov/krylov.h"
 #include "narrowcase.h"
 #include "pieces.h"
 #include "random.h"
+#include "share.h"
 
 #define GUARD 4
 #define MANY  1000000 /* rows of a matrix that have the shorter test */
@@ -187,7 +190,8 @@ static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscBool 
     for (PetscInt n : sizes) {
       if (small && n > 600) break;
       for (PetscInt offset = 0; offset < 2; offset++)
-        for (SpikeKrylov *s : {cuda, &alone}) PetscCall(TestStep(host, s, (SpikeKrylovStep)step, n, offset));
+        for (SpikeKrylov *s : {cuda, &alone})
+          if (ShareNext()) PetscCall(TestStep(host, s, (SpikeKrylovStep)step, n, offset));
     }
     printf("%s %d - cuda step %s\n", failures > before ? "not ok" : "ok", step + 1, SpikeKrylovSteps[step].name);
   }
@@ -642,6 +646,7 @@ static PetscErrorCode TestCluster(SpikeKrylov *cuda, bool small, bool *clusters)
       const SpikeKrylovMethod method = bcgs ? SPIKE_KRYLOV_BCGS : SPIKE_KRYLOV_CG;
       bool                    made   = false;
 
+      if (!ShareNext()) continue;
       for (PetscInt n : {1, 2, 3, 31, 63, 64, 65, 127, 129, 1000, 1023, 1024, 1025, 2049})
         PetscCall(TestIterate(cuda, n, width, KSP_FUSED_SPMV_DIA, method, diagonal, right, symmetric, 0, type, NULL));
       /* one less than whole warps, from the largest number of rows on */
@@ -653,6 +658,7 @@ static PetscErrorCode TestCluster(SpikeKrylov *cuda, bool small, bool *clusters)
     for (SpikeKrylovMethod method : {SPIKE_KRYLOV_BCGS, SPIKE_KRYLOV_CG}) {
       bool made;
 
+      if (!ShareNext()) continue;
       PetscCall(
         TestIterate(cuda, CLUSTERROWS + 1, width, KSP_FUSED_SPMV_DIA, method, false, false, false, 0, type, &made));
       Check(!made, "cluster", CLUSTERROWS + 1, "more rows than a cluster has");
@@ -682,6 +688,7 @@ int main(int argc, char **argv)
     return 0;
   }
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
+  PetscCall(ShareGet());
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
@@ -699,7 +706,8 @@ int main(int argc, char **argv)
   {
     const PetscInt before = failures;
 
-    for (PetscInt n : {1, 300, 100000}) PetscCall(TestPosts(&ondevice, n));
+    for (PetscInt n : {1, 300, 100000})
+      if (ShareNext()) PetscCall(TestPosts(&ondevice, n));
     printf("%s %d - cuda recurrences and posts\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 1);
   }
   {
@@ -708,6 +716,7 @@ int main(int argc, char **argv)
     for (PetscInt n : {1, 7, 8, 9, 31, 32, 33, 1000, 5001, 500003}) {
       if (small && n > 1000) break;
       for (PetscInt width : {2, 7, 27}) {
+        if (!ShareNext()) continue;
         PetscCall(TestMult(&cuda, n, width, SCATTERED, KSP_FUSED_SPMV_SELL, KSP_FUSED_SPMV_SELL));
         PetscCall(TestMult(&cuda, n, width, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_DIA));
         if (n != 1000 && n != 5001) continue;
@@ -716,8 +725,9 @@ int main(int argc, char **argv)
       }
     }
     for (PetscInt width : {63, 128, 129})
-      PetscCall(TestMult(&cuda, 20000, width, DIAGONALS, KSP_FUSED_SPMV_AUTO,
-                         width > 128 ? KSP_FUSED_SPMV_SELL : KSP_FUSED_SPMV_DIA));
+      if (ShareNext())
+        PetscCall(TestMult(&cuda, 20000, width, DIAGONALS, KSP_FUSED_SPMV_AUTO,
+                           width > 128 ? KSP_FUSED_SPMV_SELL : KSP_FUSED_SPMV_DIA));
     /* rows for pieces, 8 times what fills the device */
     if (!small)
       PetscCall(
@@ -734,10 +744,12 @@ int main(int argc, char **argv)
       for (PetscInt width : {7, 27}) {
         for (KSPFusedSpMVType form : {KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_SELL}) {
           for (int k = 0; k < 3; k++) {
+            if (!ShareNext()) continue;
             PetscCall(TestIterate(&ondevice, n, width, form, SPIKE_KRYLOV_BCGS, k > 0, k > 1, false, 0));
             PetscCall(TestIterate(&ondevice, n, width, form, SPIKE_KRYLOV_CG, k == 1, false, k > 1, 0));
           }
         }
+        if (!ShareNext()) continue;
         PetscCall(TestIterate(&ondevice, n, width, KSP_FUSED_SPMV_DIA, SPIKE_KRYLOV_BCGS, true, false, false, 1));
         PetscCall(TestIterate(&ondevice, n, width, KSP_FUSED_SPMV_DIA, SPIKE_KRYLOV_CG, true, false, false, 1));
       }
@@ -765,7 +777,7 @@ int main(int argc, char **argv)
   {
     const PetscInt before = failures;
 
-    PetscCall(TestLent(&cuda, small ? 600 : MANY));
+    if (ShareNext()) PetscCall(TestLent(&cuda, small ? 600 : MANY));
     printf("%s %d - cuda products of blocks\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok",
            SPIKE_KRYLOV_NSTEPS + 6, SPIKE_KRYLOV_NSTEPS + 6, (long)checks);
   }

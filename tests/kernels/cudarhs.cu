@@ -3,9 +3,9 @@
   cudarhs.cu: tests of the CUDA backend of rhs.h against the host's loops, and of its recurrences on the device;
   prints TAP
 */
-static char help
-  [] = "Steps over several right-hand sides of the CUDA backend of the fused Krylov methods. -small: few sizes, for "
-       "compute-sanitizer.\n\n";
+static char help[] = "Steps over several right-hand sides of the CUDA backend of the fused Krylov methods.\n\
+  -share <k,m> : every m-th case from case k on, for memory checkers, which take minutes for all\n\
+  -small       : few sizes, for memory checkers\n\n";
 
 #include <petscdevice_cuda.h>
 #include "kernels/krylov/rhs.h"
@@ -173,6 +173,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
+  PetscCall(ShareGet());
   PetscCall(PetscMemzero(&s, sizeof(s)));
   PetscCall(PetscMemzero(&d, sizeof(d)));
   PetscCall(PetscMemzero(&single, sizeof(single)));
@@ -189,12 +190,12 @@ int main(int argc, char **argv)
   PetscCall(TestBackend(&s, &single, sizes, small ? 5 : PETSC_STATIC_ARRAY_LENGTH(sizes)));
   PetscCall(TestMany(s.k, &single, small ? 6 : 8));
   for (PetscInt n : {1, 513, 100001})
-    if (!small || n < 1000) {
+    if ((!small || n < 1000) && ShareNext()) {
       PetscCall(TestRecurrences(&s, &d, n));
       PetscCall(TestSmall(&s, &d, n));
     }
   Line("recurrences on the device");
-  PetscCall(TestBlockCG(s.k));
+  if (ShareNext()) PetscCall(TestBlockCG(s.k));
   PetscCall((*single.k->destroy)(&single));
   PetscCall((*d.k->destroy)(&d));
   PetscCall((*s.k->destroy)(&s));

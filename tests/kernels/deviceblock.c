@@ -5,7 +5,8 @@
 */
 static char help[] = "Block kernels of the CUDA backend against sums in double precision and dense formulas.\n\
   -only k   for memory checkers: k = 0 to 3, one precision and layout of the products and sums; 4 to 6, factors;\n\
-            7, their pivots; 8, all the rest\n\n";
+            7, their pivots; 8, all the rest\n\
+  -share <k,m> : every m-th case from case k on, for memory checkers, which take minutes for all\n\n";
 
 #include "blocktests.h"
 #include "blocklutests.h"
@@ -70,6 +71,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
+  PetscCall(ShareGet());
   cuda = SpikeBlockKernelsFind(PETSC_MEMTYPE_CUDA);
   if (!cuda) {
     printf("ok 1 - CUDA # SKIP the library was built without it\n1..1\n");

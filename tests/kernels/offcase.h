@@ -14,6 +14,7 @@
 
 #include "kernels/krylov/krylov.h"
 #include "random.h"
+#include "share.h"
 
 /* The sender: ghost[] is not a number until end(), which a product calls once, after begin() */
 typedef struct {
@@ -339,6 +340,7 @@ static PetscErrorCode TestOffs(SpikeKrylov *s, PetscInt most, KSPFusedSpMVType f
       for (size_t c = 0; c < (every[e] ? PETSC_STATIC_ARRAY_LENGTH(each) : 1); c++) {
         if (sizes[k] > 10000 && every[e] < 1000 && each[c] > 5) continue;
         if (sizes[k] > 100000 && every[e] && each[c] != 5) continue;
+        if (!ShareNext()) continue;
         PetscCall(TestOff(s, sizes[k], 7, every[e], each[c], form));
         if (sizes[k] < 10000) PetscCall(TestOff(s, sizes[k], 0, every[e], each[c], form));
       }

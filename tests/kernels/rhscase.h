@@ -8,6 +8,7 @@
 */
 #include "kernels/krylov/rhs.h"
 #include "pieces.h"
+#include "share.h"
 
 #define WIDTH 5 /* columns; the one in the middle has a reason, and is left alone */
 #define ROOM  7
@@ -451,22 +452,27 @@ static PetscErrorCode TestBackend(SpikeKrylovRhs *s, SpikeKrylov *single, const 
 {
   PetscFunctionBegin;
   for (PetscInt k = 0; k < nsizes; k++)
-    for (PetscInt pad = 0; pad < 3; pad += 2) PetscCall(TestSteps(s, sizes[k], PetscMax(1, sizes[k]) + pad));
+    for (PetscInt pad = 0; pad < 3; pad += 2)
+      if (ShareNext()) PetscCall(TestSteps(s, sizes[k], PetscMax(1, sizes[k]) + pad));
   Line("steps over right-hand sides");
   for (PetscInt k = 0; k < nsizes; k++)
-    for (PetscInt pad = 0; pad < 3; pad += 2) PetscCall(TestBlockSteps(s, sizes[k], PetscMax(1, sizes[k]) + pad));
+    for (PetscInt pad = 0; pad < 3; pad += 2)
+      if (ShareNext()) PetscCall(TestBlockSteps(s, sizes[k], PetscMax(1, sizes[k]) + pad));
   Line("basis steps over right-hand sides");
   for (PetscInt k = 0; k < nsizes; k++)
-    for (PetscInt pad = 0; pad < 3; pad += 2) PetscCall(TestDots(s, sizes[k], PetscMax(1, sizes[k]) + pad, 0));
+    for (PetscInt pad = 0; pad < 3; pad += 2)
+      if (ShareNext()) PetscCall(TestDots(s, sizes[k], PetscMax(1, sizes[k]) + pad, 0));
   Line("inner products with vectors that right-hand sides share");
   for (PetscInt k = 0; k < nsizes; k++)
     for (PetscInt form = 0; form < 2; form++)
-      if (sizes[k] > 20 && (form || !PetscMemTypeHost(s->k->memtype)))
+      if (sizes[k] > 20 && (form || !PetscMemTypeHost(s->k->memtype)) && ShareNext())
         PetscCall(TestMult(s, single, sizes[k], sizes[k] + 3, form ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_SELL));
   Line("products with right-hand sides");
-  for (PetscInt k = 0; k < nsizes; k++) PetscCall(TestSwap(s, sizes[k], sizes[k] + 1));
+  for (PetscInt k = 0; k < nsizes; k++)
+    if (ShareNext()) PetscCall(TestSwap(s, sizes[k], sizes[k] + 1));
   Line("right-hand sides that change places");
-  for (PetscInt k = 0; k < nsizes; k++) PetscCall(TestCombine(s, sizes[k], sizes[k] + 1));
+  for (PetscInt k = 0; k < nsizes; k++)
+    if (ShareNext()) PetscCall(TestCombine(s, sizes[k], sizes[k] + 1));
   Line("right-hand sides of two blocks");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -146,7 +146,8 @@ static PetscErrorCode TestMany(const SpikeKrylovRhsKernels *kernels, SpikeKrylov
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < PetscMin(nsizes, (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sizes)); k++)
-    for (PetscInt pattern = 0; pattern < 3; pattern++) PetscCall(TestManyRhs(kernels, single, sizes[k], pattern));
+    for (PetscInt pattern = 0; pattern < 3; pattern++)
+      if (ShareNext()) PetscCall(TestManyRhs(kernels, single, sizes[k], pattern));
   Line("products by diagonals with many right-hand sides");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -306,10 +306,7 @@ __global__ void __launch_bounds__(SPIKE_LOOK_THREADS)
   }
   last  = SpikeLookScan(last, shared, SpikeLookMax());
   first = SpikeLookScan(first, shared, SpikeLookMin());
-  if (threadIdx.x == SPIKE_LOOK_THREADS - 1) {
-    chunk[blockIdx.x].hi = last;
-    chunk[blockIdx.x].lo = first;
-  }
+  if (threadIdx.x == SPIKE_LOOK_THREADS - 1) chunk[blockIdx.x] = SpikeLookChunk{last, first, 0};
 }
 
 /*

@@ -97,11 +97,12 @@ __global__ static void __launch_bounds__(256)
     const PetscScalar *f = v.factors + b * v.record;
 
     for (int e = threadIdx.x; e < v.W * (v.W + v.hu); e += blockDim.x) {
-      const int    r = e % v.W, c = e / v.W;
+      const int r = e % v.W, c = e / v.W;
+
+      if (r > c || j + r >= n || j + c >= n) continue;
       const double a = (double)SpikeAbs(c < v.W ? f[c * v.m + r] : f[v.W * v.m + (c - v.W) * v.W + r]),
                    u = c == r ? (a > 0.0 ? 1.0 / a : (double)PETSC_MAX_REAL) : a;
 
-      if (r > c || j + r >= n || j + c >= n) continue;
       if (!(u <= most)) most = u <= (double)PETSC_MAX_REAL ? u : (double)PETSC_MAX_REAL;
     }
   }

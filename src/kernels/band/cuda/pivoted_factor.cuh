@@ -265,8 +265,9 @@ __device__ static inline void SpikePivotedUpdate(const SpikePivoted &v, int firs
             shares = groups && warps > groups ? warps / groups : 1;
 
   for (int task = warp; task < groups * shares; task += warps) {
-    const int r = W + task % groups * 32 + lane, row = r < v.m ? r : v.m - 1, to = ring.row(row),
-              from = ring.row(perm[row]);
+    /* lanes after the last row have row 0, which nobody writes: one that another lane writes would be a race */
+    const int r = W + task % groups * 32 + lane, row = r < v.m ? r : 0, to = ring.row(row),
+              from = ring.row(row ? perm[row] : 0);
     PetscScalar l[W];
 
     SpikeUnroll(k, W) l[k] = panel[k * v.m + row];
