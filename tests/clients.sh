@@ -41,9 +41,18 @@ slepcmore() # RANKS METHOD SOLVER OPTIONS...
   else passes "$name" "$method: right, by $solver *$" "$mpiexec" -n "$ranks" "$python" "$here/python/slepcmore.py" \
     "$method" "$@"; fi
 }
+since326=yes
+"$python" -c 'from petsc4py import PETSc; import sys; sys.exit(PETSc.Sys.getVersion() < (3, 26))' 2>"$work/output" ||
+  since326=
 for ranks in 1 3; do
   for method in bcgsfused idrfused; do
-    slepcmore $ranks jd "$method, spike" -st_ksp_type $method -st_pc_type spike -st_ksp_rtol 1e-3 -st_ksp_max_it 20
+    jd=(-st_ksp_type $method -st_pc_type spike -st_ksp_rtol 1e-3 -st_ksp_max_it 20)
+    if [ -n "$missing" ] || [ -n "$since326" ] || [ $method = bcgsfused ]; then
+      slepcmore $ranks jd "$method, spike" "${jd[@]}"
+    else # its vectors have no arrays, and this PETSc has no KSPIDR
+      refuses "slepc jd: $method, spike, $ranks ranks: names another method" "take -ksp_type bcgsfused" \
+        "$mpiexec" -n $ranks "$python" "$here/python/slepcmore.py" jd "${jd[@]}"
+    fi
     slepcmore $ranks ciss "$method, spike" -eps_ciss_usest 1 -st_ksp_type $method -st_pc_type spike -st_ksp_rtol 1e-11
   done
   slepcmore $ranks ciss "preonly, lu of spike" -eps_ciss_usest 1 -st_ksp_type preonly -st_pc_type lu \
