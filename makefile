@@ -447,7 +447,7 @@ clean:
 define HELP
 petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to 3.26
 
-  make              the library (builds PETSc first when PETSC_DIR is not set: 10 minutes, once)
+  make              the library (builds PETSc first when PETSC_DIR is not set: 6 to 10 minutes, once)
   make demo         three real problems, SPIKE beside PETSc's own preconditioners
   make check        all tests except tests/device.sh; with SANITIZE=1 also without faults.sh, memory_ranks.sh
   make checkdevice  those that a PETSc with CUDA changes on a machine without a GPU

@@ -56,7 +56,7 @@ class Petscspike(MakefilePackage, CudaPackage):
         return self._targets("install")
 
     def check(self):
-        # make check takes a quarter of an hour, and needs mpiexec: run it by hand in the stage
+        # make check takes some minutes, and needs mpiexec: run it by hand in the stage
         pass
 
     def setup_run_environment(self, env: EnvironmentModifications) -> None:
