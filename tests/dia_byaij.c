@@ -217,8 +217,24 @@ typedef enum {
   RART,
   ABC,
   AA,
+  /* those that PETSc changes into others; made anew for new values */
+  AAT,
+  A_RT,
+  A_AT,
   PRODUCTS
 } TestProduct;
+
+/* A times another matrix, of which only products are known as its transpose */
+static PetscErrorCode MultiplyTransposed(Mat A, Mat B, MatReuse reuse, Mat *C)
+{
+  Mat T;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateTranspose(B, &T));
+  PetscCall(MatMatMult(A, T, reuse, PETSC_DETERMINE, C));
+  PetscCall(MatDestroy(&T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode Multiply(TestProduct p, Mat A, Mat P, Mat R, MatReuse reuse, Mat *C)
 {
@@ -242,6 +258,15 @@ static PetscErrorCode Multiply(TestProduct p, Mat A, Mat P, Mat R, MatReuse reus
   case ABC:
     PetscCall(MatMatMatMult(R, A, P, reuse, PETSC_DETERMINE, C));
     break;
+  case AAT:
+    PetscCall(MatMatTransposeMult(A, A, reuse, PETSC_DETERMINE, C));
+    break;
+  case A_RT:
+    PetscCall(MultiplyTransposed(A, R, reuse, C));
+    break;
+  case A_AT:
+    PetscCall(MultiplyTransposed(A, A, reuse, C));
+    break;
   default:
     PetscCall(MatMatMult(A, A, reuse, PETSC_DETERMINE, C));
   }
@@ -249,7 +274,8 @@ static PetscErrorCode Multiply(TestProduct p, Mat A, Mat P, Mat R, MatReuse reus
 }
 
 /*
-  Products with P and R = P^T in AIJ, and of A with itself; new values; a new pattern is an error for a reused product
+  Products with P and R = P^T in AIJ, and of A with itself; new values; another matrix of the same pattern; a new
+  pattern is an error for a reused product
 */
 static PetscErrorCode TestProducts(void)
 {
@@ -262,10 +288,17 @@ static PetscErrorCode TestProducts(void)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (int product = 0; product < PRODUCTS; product++) {
-    PetscErrorCode ierr;
+    const PetscBool anew = (PetscBool)(product >= AAT);
+    PetscBool       device;
+    PetscErrorCode  ierr;
 
     if (product == RART && size > 1) continue; /* MATMPIAIJ has none */
     PetscCall(Matrices(PETSC_COMM_WORLD, 2, da, M));
+    PetscCall(SpikeTestOnDevice(M[0], &device));
+    if (anew && device) { /* those of MATAIJCUSPARSE: not compared here */
+      PetscCall(DestroyBoth(da, M));
+      continue;
+    }
     PetscCall(MatGetSize(M[0], &m, NULL));
     PetscCall(MatGetLocalSize(M[0], &n, NULL));
     PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, n, PETSC_DECIDE, m, m / 3, 2, NULL, 2, NULL, &P));
@@ -282,10 +315,21 @@ static PetscErrorCode TestProducts(void)
       for (int k = 0; k < 2; k++) {
         if (pass == 1) PetscCall(MatScale(M[k], -2.0));
         if (pass == 2) PetscCall(Fill(da[k], 7, M[k]));
-        PetscCall(Multiply((TestProduct)product, M[k], P, R, pass ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &C[k]));
+        if (anew && pass) PetscCall(MatDestroy(&C[k]));
+        PetscCall(
+          Multiply((TestProduct)product, M[k], P, R, pass && !anew ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &C[k]));
       }
       PetscCall(SameProducts(C, where));
     }
+    for (int k = 0; k < 2 && !anew; k++) {
+      Mat other;
+
+      PetscCall(MatDuplicate(M[k], MAT_COPY_VALUES, &other));
+      PetscCall(MatScale(other, 3.0));
+      PetscCall(Multiply((TestProduct)product, other, P, R, MAT_REUSE_MATRIX, &C[k]));
+      PetscCall(MatDestroy(&other));
+    }
+    PetscCall(SameProducts(C, where));
     PetscCall(MatGetOwnershipRange(M[0], &begin, NULL));
     PetscCall(MatSetOption(M[0], MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
     PetscCall(MatSetOption(M[0], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
@@ -293,16 +337,99 @@ static PetscErrorCode TestProducts(void)
     PetscCall(MatAssemblyBegin(M[0], MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(M[0], MAT_FINAL_ASSEMBLY));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = Multiply((TestProduct)product, M[0], P, R, MAT_REUSE_MATRIX, &C[0]);
+    ierr = anew ? PETSC_SUCCESS : Multiply((TestProduct)product, M[0], P, R, MAT_REUSE_MATRIX, &C[0]);
     PetscCall(PetscPopErrorHandler());
-    PetscCall(
-      SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_WRONG), "%s with a new pattern: error %d", where, (int)ierr));
+    PetscCall(SpikeTestCheck((PetscBool)(anew || ierr == PETSC_ERR_ARG_WRONG), "%s with a new pattern: error %d", where,
+                             (int)ierr));
     PetscCall(MatDestroy(&P));
     PetscCall(MatDestroy(&R));
     PetscCall(MatDestroy(&C[0]));
     PetscCall(MatDestroy(&C[1]));
     PetscCall(DestroyBoth(da, M));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCGAMG finds no coarse grid where rows couple to nothing */
+static PetscErrorCode TestUncoupled(void)
+{
+  KSPConvergedReason reason;
+  PetscReal          norm;
+  Vec                x, b;
+  Mat                A;
+  KSP                ksp;
+  PC                 pc;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+  PetscCall(MatSetSizes(A, 5, 5, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(A, SpikeTestDiaType()));
+  PetscCall(MatSetUp(A));
+  for (PetscInt i = 0; i < 5; i++) PetscCall(MatSetValue(A, i, i, 2.0 + (PetscReal)i, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(MatGetDiagonal(A, b));
+  PetscCall(KSPSolve(ksp, b, x)); /* ones */
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(VecShift(x, -1.0));
+  PetscCall(VecNorm(x, NORM_INFINITY, &norm));
+  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "PCGAMG without couplings: %s", KSPConvergedReasons[reason]));
+  PetscCall(SpikeTestSmall(norm, 100 * PETSC_MACHINE_EPSILON, "error", "PCGAMG without couplings"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An entry that the pattern refuses, set by the first rank: an error on all of them, and the other values stay */
+static PetscErrorCode TestOutside(void)
+{
+  const PetscInt n = 24;
+  PetscMPIInt    rank;
+  PetscInt       begin, end;
+  PetscReal      most;
+  PetscErrorCode ierr;
+  Vec            d;
+  Mat            A;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(A, SpikeTestDiaType()));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++)
+    for (PetscInt j = PetscMax(0, i - 1); j <= PetscMin(n - 1, i + 1); j++)
+      PetscCall(MatSetValue(A, i, j, 1.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_TRUE));
+  ierr = PETSC_SUCCESS;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  if (!rank) ierr = MatSetValue(A, begin, begin + 5, 7.0, INSERT_VALUES);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(MatSetValue(A, begin + 1, begin + 1, 100.0, INSERT_VALUES));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  if (!ierr) ierr = MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(
+    SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE), "outside of the pattern: error %d", (int)ierr));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &d, NULL));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecMax(d, NULL, &most));
+  PetscCall(SpikeTestSmall(PetscAbsReal(most - 100), 0.0, "the other value", "outside of the pattern"));
+  PetscCall(VecDestroy(&d));
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -326,6 +453,8 @@ int main(int argc, char **argv)
   }
   PetscCall(TestFactorFirst());
   PetscCall(TestProducts());
+  PetscCall(TestUncoupled());
+  PetscCall(TestOutside());
   PetscCall(SpikeTestEnd("dia_byaij"));
   PetscCall(PetscFinalize());
   return 0;

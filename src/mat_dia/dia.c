@@ -120,6 +120,14 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
   *A->ops       = MatOps_DIA;
   A->assembled  = PETSC_FALSE;
   A->insertmode = NOT_SET_VALUES;
+  if (size == 1) { /* PCGAMG asks for sizes after MatSeqAIJSetPreallocation(), which is not there */
+    const PetscLayout both[] = {A->rmap, A->cmap};
+
+    for (int k = 0; k < 2; k++) {
+      if (both[k]->N < 0) both[k]->N = both[k]->n;
+      if (both[k]->n < 0) both[k]->n = both[k]->N;
+    }
+  }
   if (!seq) {
     A->ops->getdiagonalblock     = MatGetDiagonalBlock_DIA;
     A->ops->createsubmatricesmpi = MatCreateSubMatricesMPI_DIA;

@@ -170,17 +170,35 @@ PetscErrorCode MatSetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscI
 /* Entries that wait, in the order in which they came, into aij; one by one, so that MAT_ROW_ORIENTED does not matter */
 static PetscErrorCode MatDIAReplay_Private(Mat A)
 {
-  Mat_DIA     *a = (Mat_DIA *)A->data;
-  PetscCount   n = 0;
-  MatDIAEntry *entry;
+  Mat_DIA       *a       = (Mat_DIA *)A->data;
+  PetscCount     n       = 0;
+  PetscInt       refused = 0, at[2] = {-1, -1};
+  PetscErrorCode ierr;
+  MatDIAEntry   *entry;
 
   PetscFunctionBegin;
-  if (!a->entries) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSegBufferGetSize(a->entries, &n));
-  PetscCall(PetscSegBufferExtractInPlace(a->entries, &entry));
-  for (PetscCount k = 0; k < n; k++)
-    PetscCall(MatSetValues(a->aij, 1, &entry[k].row, 1, &entry[k].col, &entry[k].value, a->mode));
-  PetscCall(PetscSegBufferDestroy(&a->entries));
+  if (a->entries) {
+    PetscCall(PetscSegBufferGetSize(a->entries, &n));
+    PetscCall(PetscSegBufferExtractInPlace(a->entries, &entry));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    for (PetscCount k = 0; k < n; k++) {
+      ierr = MatSetValues(a->aij, 1, &entry[k].row, 1, &entry[k].col, &entry[k].value, a->mode);
+      if (!ierr) continue;
+      if (!refused++) {
+        at[0] = entry[k].row;
+        at[1] = entry[k].col;
+      }
+    }
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(PetscSegBufferDestroy(&a->entries));
+  }
+  n = refused;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &n, 1, MPIU_COUNT, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCheck(!n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscCount_FMT " entries are outside of the pattern, on the first rank from (%" PetscInt_FMT
+             ",%" PetscInt_FMT ") on, -1 for none: MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE) allows "
+             "them. The others are in the matrix after another assembly",
+             n, at[0], at[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,7 +5,7 @@
 */
 #include "diaimpl.h"
 
-/* Of a product: copies in the place of its factors, NULL where a factor is none of ours, and its phase */
+/* Of a product: copies in the place of its factors, NULL where PETSc has a factor that is none of ours; its phase */
 typedef struct {
   Mat copy[3];
   PetscErrorCode (*numeric)(Mat);
@@ -31,29 +31,92 @@ static void MatDIAProductFactors_Private(Mat_Product *product, Mat *factor[3])
   factor[2] = &product->C;
 }
 
+/* The copy stands in the place of a factor, for which *before has the reference of the product */
+static PetscErrorCode MatDIAProductPut_Private(Mat copy, Mat *factor, Mat *before)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)copy));
+  *before = *factor;
+  *factor = copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The factors come back to their places, but where PETSc has put another matrix there, such as a transposed one, which
+  stays, and of whose factor nothing is known from then on
+*/
+static PetscErrorCode MatDIAProductTake_Private(Mat D, MatDIAProduct *p, Mat before[3])
+{
+  Mat *factor[3];
+
+  PetscFunctionBegin;
+  MatDIAProductFactors_Private(D->product, factor);
+  for (int k = 0; k < 3; k++) {
+    if (!before[k]) continue;
+    if (*factor[k] == p->copy[k]) {
+      PetscCall(MatDestroy(factor[k]));
+      *factor[k] = before[k];
+      before[k]  = NULL;
+    } else {
+      PetscCall(MatDestroy(&before[k]));
+      PetscCall(MatDestroy(&p->copy[k]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether two MATAIJ have their entries at the same places */
+static PetscErrorCode MatDIAProductSamePattern_Private(Mat A, Mat B, PetscBool *same)
+{
+  PetscInt        first, last, an, bn;
+  const PetscInt *aj, *bj;
+
+  PetscFunctionBegin;
+  *same = (PetscBool)(A->rmap->n == B->rmap->n && A->cmap->n == B->cmap->n);
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt i = first; i < last && *same; i++) {
+    PetscCall(MatGetRow(A, i, &an, &aj, NULL));
+    PetscCall(MatGetRow(B, i, &bn, &bj, NULL));
+    *same = (PetscBool)(an == bn);
+    if (*same) PetscCall(PetscArraycmp(aj, bj, an, same));
+    PetscCall(MatRestoreRow(B, i, &bn, &bj, NULL));
+    PetscCall(MatRestoreRow(A, i, &an, &aj, NULL));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductNumeric_DIA(Mat D)
 {
-  Mat           *factor[3], before[3], aij;
+  Mat           *factor[3], before[3] = {NULL, NULL, NULL}, aij;
   MatDIAProduct *p;
+  PetscBool      same;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)D, productkey, &p));
   PetscCheck(p, PetscObjectComm((PetscObject)D), PETSC_ERR_PLIB, "The product has lost its copies");
   MatDIAProductFactors_Private(D->product, factor);
-  for (int k = 0; k < 3; k++) {
-    before[k] = *factor[k];
+  for (int k = 0; k < 3; k++) { /* a factor may be another matrix than it was in the symbolic phase, of its pattern */
     if (!p->copy[k]) continue;
-    PetscCall(MatDIAGetAIJ_Private(before[k], &aij));
-    PetscCheck(aij == p->copy[k], PetscObjectComm((PetscObject)D), PETSC_ERR_ARG_WRONG,
-               "The pattern of a MATDIA has changed since the symbolic phase of this product: make the product anew, "
-               "with MAT_INITIAL_MATRIX");
-    *factor[k] = aij;
+    PetscCall(MatDIAGetAIJ_Private(*factor[k], &aij));
+    if (aij == p->copy[k]) continue;
+    PetscCall(MatDIAProductSamePattern_Private(aij, p->copy[k], &same));
+    PetscCheck(same, PetscObjectComm((PetscObject)D), PETSC_ERR_ARG_WRONG,
+               "A MATDIA has another pattern than in the symbolic phase of this product: make the product anew, with "
+               "MAT_INITIAL_MATRIX");
+    PetscCall(PetscObjectReference((PetscObject)aij));
+    PetscCall(MatDestroy(&p->copy[k]));
+    p->copy[k] = aij;
   }
+  for (int k = 0; k < 3; k++)
+    if (p->copy[k]) PetscCall(MatDIAProductPut_Private(p->copy[k], factor[k], &before[k]));
   D->ops->productnumeric = p->numeric;
-  PetscCall((*p->numeric)(D));
+  ierr                   = (*p->numeric)(D);
   p->numeric             = D->ops->productnumeric;
   D->ops->productnumeric = MatProductNumeric_DIA;
-  for (int k = 0; k < 3; k++) *factor[k] = before[k];
+  PetscCall(MatDIAProductTake_Private(D, p, before));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,32 +140,48 @@ static PetscErrorCode MatDIAProductSameType_Private(Mat *const factor[3], const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatProductSymbolic_DIA(Mat);
+
+/* PETSc's phases with copies in the place of all MATDIA, also of those that come out of a MATTRANSPOSEVIRTUAL */
+static PetscErrorCode MatDIAProductSymbolic_Private(Mat D, MatDIAProduct *p, Mat before[3])
+{
+  Mat      *factor[3];
+  PetscBool is;
+
+  PetscFunctionBegin;
+  for (int round = 0; round < 3; round++) {
+    MatDIAProductFactors_Private(D->product, factor);
+    for (int k = 0; k < 3; k++) {
+      if (!*factor[k] || p->copy[k]) continue;
+      PetscCall(MatDIAIs_Private(*factor[k], &is));
+      if (!is) continue;
+      PetscCall(MatDIAGetAIJ_Private(*factor[k], &p->copy[k]));
+      PetscCall(PetscObjectReference((PetscObject)p->copy[k]));
+      PetscCall(MatDIAProductPut_Private(p->copy[k], factor[k], &before[k]));
+    }
+    PetscCall(MatDIAProductSameType_Private(factor, p->copy));
+    PetscCall(MatProductSetFromOptions(D));
+    if (D->ops->productsymbolic != MatProductSymbolic_DIA) break;
+  }
+  PetscCall(MatProductSymbolic(D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductSymbolic_DIA(Mat D)
 {
-  Mat           *factor[3], before[3];
+  Mat            before[3] = {NULL, NULL, NULL};
   MatDIAProduct *p;
-  PetscBool      is;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscInfo(D, "The product is that of copies as MATAIJ\n"));
   PetscCall(PetscNew(&p));
-  MatDIAProductFactors_Private(D->product, factor);
-  for (int k = 0; k < 3; k++) {
-    before[k] = *factor[k];
-    if (!before[k]) continue;
-    PetscCall(MatDIAIs_Private(before[k], &is));
-    if (!is) continue;
-    PetscCall(MatDIAGetAIJ_Private(before[k], &p->copy[k]));
-    PetscCall(PetscObjectReference((PetscObject)p->copy[k]));
-    *factor[k] = p->copy[k];
-  }
-  PetscCall(MatDIAProductSameType_Private(factor, p->copy));
-  PetscCall(MatProductSetFromOptions(D));
-  PetscCall(MatProductSymbolic(D));
+  ierr = MatDIAProductSymbolic_Private(D, p, before);
+  PetscCall(MatDIAProductTake_Private(D, p, before));
+  if (ierr) PetscCall(MatDIAProductDestroy_Private((PetscCtxRt)&p));
+  PetscCall(ierr);
   p->numeric             = D->ops->productnumeric;
   D->ops->productnumeric = MatProductNumeric_DIA;
-  MatDIAProductFactors_Private(D->product, factor);
-  for (int k = 0; k < 3; k++) *factor[k] = before[k];
   PetscCall(PetscObjectContainerCompose((PetscObject)D, productkey, p, MatDIAProductDestroy_Private));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -128,6 +128,7 @@ PetscErrorCode PCFactoredFail_Private(PC pc, PCFailedReason reason, PetscErrorCo
   va_start(args, format);
   PetscCall(PetscVSNPrintf(f->failtext, sizeof(f->failtext), format, &length, args));
   va_end(args);
+  if (pc->erroriffailure) pc->presolvedone = 0; /* the error ends all solves that it is in, without PCPostSolve() */
   PetscCheck(!pc->erroriffailure, PETSC_COMM_SELF, code, "%s", f->failtext);
   pc->failedreason = reason;
   f->numeric       = PETSC_FALSE;

@@ -130,6 +130,8 @@ PetscErrorCode PCFactoredConvert_Private(PC pc, MatType type, PetscBool reuse, M
     PetscCall(PetscSNPrintf(name, sizeof(name), "MatConvert_%s_%s_C", ((PetscObject)pc->pmat)->type_name, to[i]));
     PetscCall(PetscObjectHasFunction((PetscObject)pc->pmat, name, &convertible));
   }
+  /* or with one in its table, such as MATTRANSPOSEVIRTUAL */
+  if (!readable && !convertible) PetscCall(MatHasOperation(pc->pmat, MATOP_CONVERT, &convertible));
   PetscCheck(!shell && (readable || convertible), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "%s needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or SBAIJ "
              "matrix as the second matrix of KSPSetOperators() or PCSetOperators()",

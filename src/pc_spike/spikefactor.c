@@ -74,8 +74,7 @@ static PetscErrorCode MatSpikeSetInfo_Private(Mat F, const MatFactorInfo *info)
   if (f->told && info->zeropivot == f->info.zeropivot && info->shifttype == f->info.shifttype &&
       amount == f->info.shiftamount)
     PetscFunctionReturn(PETSC_SUCCESS);
-  f->info = *info;
-  f->told = PETSC_TRUE;
+  f->told = PETSC_FALSE; /* a setter may refuse */
   PetscCall(PCFactorSetZeroPivot(pc, info->zeropivot));
   PetscCall(PCFactorSetShiftType(pc, type));
   if (amount <= 0.0 || amount == (PetscReal)(100.0 * PETSC_MACHINE_EPSILON)) amount = (PetscReal)PETSC_DECIDE;
@@ -85,6 +84,8 @@ static PetscErrorCode MatSpikeSetInfo_Private(Mat F, const MatFactorInfo *info)
   PetscObjectOptionsBegin((PetscObject)pc);
   PetscTryTypeMethod(pc, setfromoptions, PetscOptionsObject);
   PetscOptionsEnd();
+  f->info = *info;
+  f->told = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -81,8 +81,22 @@ void PCSpikeMatchingForget_Private(PC_Spike *s)
 {
   s->matching.wanted   = PETSC_BOOL3_UNKNOWN;
   s->matching.error[0] = s->matching.error[1] = -1.0;
+  s->matching.clean[0] = s->matching.clean[1] = PETSC_FALSE;
   s->matching.unmatched[0]                    = 0;
   s->info.unmatched                           = 0;
+}
+
+/*
+  Whether the factors of one way are to be taken, not those of the other one. Errors are of two solves, in a norm that
+  knows little of rows of small size: factors without boosted pivots, with small backward errors, are taken then,
+  whatever those with some seem to be
+*/
+static PetscBool PCSpikeMatchingBetter_Private(const PCSpikeMatching *m, int way)
+{
+  for (int k = 0; k < 2; k++)
+    if (m->clean[k] && !m->clean[1 - k] && m->error[k] < PETSC_MAX_REAL && m->backward[k] <= PETSC_SQRT_MACHINE_EPSILON)
+      return (PetscBool)(k == way);
+  return (PetscBool)(way ? m->error[1] < m->error[0] : m->error[0] <= m->error[1]);
 }
 
 /*
@@ -97,8 +111,8 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const PCSpik
   const SpikePivot *pivot = &pivots->partition;
   PCSpikeMatching  *m     = &s->matching;
   const int         mine  = m->active ? 1 : 0;
-  PetscReal         error = PETSC_MAX_REAL;
-  PetscBool         always, may = PETSC_FALSE, has, failed, bad[4];
+  PetscReal         error = PETSC_MAX_REAL, backward = PETSC_MAX_REAL;
+  PetscBool         always, may                      = PETSC_FALSE, has, failed, bad[4];
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
@@ -117,16 +131,18 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const PCSpik
   if (!may && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   if (!reuse && m->error[0] >= 0.0 && m->error[1] >= 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* decided */
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
-  if (!failed && has) PetscCall(PCSpikeError_Private(pc, &error, NULL));
+  if (!failed && has) PetscCall(PCSpikeError_Private(pc, &error, &backward));
   if (reuse) {
     *again = (PetscBool)(failed || m->error[mine] < 0.0 ||
                          error > PetscMax(10 * m->error[mine], PETSC_SQRT_MACHINE_EPSILON));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  m->error[mine] = error;
+  m->error[mine]    = error;
+  m->backward[mine] = backward;
+  m->clean[mine]    = (PetscBool) !(failed || bad[1]);
   if (m->trying && mine != (m->wanted == PETSC_BOOL3_TRUE)) m->error[1 - mine] = PETSC_MAX_REAL; /* would be wide */
   if (m->error[1 - mine] < 0.0) *again = PETSC_TRUE;
-  else *again = (PetscBool)(mine ? m->error[0] <= m->error[1] : m->error[1] < m->error[0]);
+  else *again = (PetscBool)!PCSpikeMatchingBetter_Private(m, mine);
   if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
   m->wanted = PetscBoolToBool3((PetscBool)!mine);
   s->again  = SPIKE_AGAIN_MATCHING;

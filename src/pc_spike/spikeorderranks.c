@@ -119,9 +119,11 @@ static PetscErrorCode SpikeRanksRCM_Private(PC pc, Mat A, PetscBool zeros, Petsc
   ordered[1].colmap = s->colmap;
   PetscCall(PCSpikeMeasureBand_Private(pc, n, 1, ordered, s->newrow, full, own, &maxrow, &none));
   PetscCall(PCSpikeMeasureBand_Private(pc, n, nparts, ordered, s->newrow, full, all, &maxrow, &none));
+  /* the wider side of its own is the limit of both, so that what is measured as outside is what is dropped */
   within       = every;
   within.limit = PetscMin(s->limit, PetscMax(own[0], own[1]));
-  sum[0]       = PCSpikeWithin_Private(s, n, nparts, parts, NULL).sum;
+  for (int side = 0; side < 2; side++) own[side] = PetscMax(own[side], PetscMin(all[side], within.limit));
+  sum[0] = PCSpikeWithin_Private(s, n, nparts, parts, NULL).sum;
   PCSpikeScan_Private(n, nparts, ordered, s->newrow, &within);
   PCSpikeScan_Private(n, nparts, ordered, s->newrow, &every);
   sum[1] = within.sum;

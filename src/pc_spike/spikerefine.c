@@ -158,6 +158,8 @@ static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b
   const PetscReal tol   = PCSpikeRefineTolerance_Private((const PC_Spike *)pc->data);
   const PetscReal norm  = PetscMin(((PC_Spike *)pc->data)->refine.norm, PETSC_MAX_REAL); /* no infinity */
   const PetscBool first = (PetscBool)(*bnorm < 0.0);
+  /* numbers of a subnormal size have few digits, of which a residual is made all the same */
+  const PetscReal least = 4 * PETSC_REAL_MIN * PETSC_MACHINE_EPSILON;
   PetscReal       norms[3], xnorm, rnorm, most, scale;
 
   PetscFunctionBegin;
@@ -174,7 +176,7 @@ static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b
   }
   scale = PetscMax(xnorm, most);
   if (PetscIsInfOrNanReal(xnorm) || PetscIsInfOrNanReal(rnorm)) *eta = PETSC_MAX_REAL;
-  else if (rnorm == 0.0) *eta = 0.0;
+  else if (rnorm == 0.0 || (xnorm < 1.0 && most < 1.0 && rnorm <= least * (1.0 + norm))) *eta = 0.0;
   else *eta = scale > 0.0 ? (rnorm / scale) / (norm * (xnorm / scale) + most / scale) : PETSC_MAX_REAL;
   ((PC_Spike *)pc->data)->refine.looked = most > 0.0 ? rnorm / most : rnorm > 0.0 ? PETSC_MAX_REAL : 0.0;
   *wants = (PetscBool)(*eta > tol || (rnorm > 100 * tol * most && *eta > 16 * PETSC_MACHINE_EPSILON));

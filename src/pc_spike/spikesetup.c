@@ -99,7 +99,10 @@ static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A, Pets
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   *A    = pc->pmat;
   *same = reuse;
-  if (aij) PetscFunctionReturn(PETSC_SUCCESS);
+  if (aij) { /* a copy is of the type that Pmat had before */
+    PetscCall(MatDestroy(&s->aij));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PCSpikeOnDevice_Private(pc, &device));
   PetscCall(PCFactoredConvert_Private(pc, device ? MATAIJCUSPARSE : MATAIJ, reuse, &s->aij, same));
   *A = s->aij;

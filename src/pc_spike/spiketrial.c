@@ -316,7 +316,7 @@ PetscErrorCode PCSpikeTrialMissed_Private(PC pc, PetscBool *again)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
   SpikeWay  next;
-  PetscBool may = (PetscBool)(s->info.boosted > 0 && s->shifttype == (MatFactorShiftType)PETSC_DECIDE &&
+  PetscBool may = (PetscBool)(s->boosted && s->shifttype == (MatFactorShiftType)PETSC_DECIDE &&
                               PCSpikeTrialMay_Private(s) && s->trial.error[s->trial.way] >= 0.0);
 
   PetscFunctionBegin;

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+static char
+  help[] = "PCSPIKE, PCBLOCKILU and MATSOLVERSPIKE as some programs call them: shuffled rows, one rank without "
+           "small pivots, scaled rows, matrices that change their type, tiny right-hand sides, errors that "
+           "are caught, setters that refuse, transposed matrices.\n\n";
+
+#include "spiketest.h"
+
+#define MAXETA (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-4 : (PetscReal)1e-11)
+
+/* A number 0 <= k < m */
+static PetscInt Pick(PetscInt seed, PetscInt what, PetscInt m)
+{
+  return PetscMin(m - 1, (PetscInt)(0.5 * (SpikeTestUniform(seed, -1, what) + 1.0) * m));
+}
+
+/* A dominant band, of which entries may be missing: entry (i, j) at i + j n */
+static void Band(PetscInt seed, PetscInt n, PetscInt kl, PetscInt ku, PetscReal kept, PetscScalar a[])
+{
+  for (PetscInt k = 0; k < n * n; k++) a[k] = 0.0;
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal sum = 0.0;
+
+    for (PetscInt j = PetscMax(0, i - kl); j <= PetscMin(n - 1, i + ku); j++) {
+      if (j == i || 0.5 * (SpikeTestUniform(seed + 1000, i, j) + 1.0) > kept) continue;
+      a[i + j * n] = SpikeTestScalar(seed, i, j);
+      sum += PetscAbsScalar(a[i + j * n]);
+    }
+    a[i + i * n] = 1.3 * sum + 0.1;
+  }
+}
+
+typedef enum {
+  ONCE,   /* KSPPREONLY with PCSPIKE            */
+  SOLVER, /* KSPPREONLY with MATSOLVERSPIKE     */
+  BLOCK,  /* KSPGMRES with PCBLOCKILU           */
+  NWAYS
+} Way;
+static const char *const Ways[] = {"preonly, spike", "preonly, lu of spike", "gmres, blockilu"};
+
+static PetscErrorCode Create(Mat A, Way way, KSP *ksp)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetType(*ksp, way == BLOCK ? KSPGMRES : KSPPREONLY));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, way == ONCE ? PCSPIKE : way == SOLVER ? PCLU : PCBLOCKILU));
+  if (way == SOLVER) PetscCall(PCFactorSetMatSolverType(pc, MATSOLVERSPIKE));
+  PetscCall(KSPSetTolerances(*ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-11, PETSC_CURRENT, PETSC_CURRENT, 200));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The solution is scale x, x random, to a backward error that is small */
+static PetscErrorCode Solve(KSP ksp, Mat A, PetscReal scale, const char where[])
+{
+  KSPConvergedReason reason;
+  PetscReal          r, x, b, norm, floor = 100 * PETSC_REAL_MIN * PETSC_MACHINE_EPSILON;
+  Vec                rhs, sol, w;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &sol, &rhs));
+  PetscCall(VecDuplicate(rhs, &w));
+  PetscCall(SpikeTestSetRandom(sol, 5));
+  PetscCall(VecScale(sol, scale));
+  PetscCall(MatMult(A, sol, rhs));
+  PetscCall(VecSet(sol, 0.0));
+  PetscCall(KSPSolve(ksp, rhs, sol));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: %s", where, KSPConvergedReasons[reason]));
+  PetscCall(MatMult(A, sol, w));
+  PetscCall(VecAXPY(w, -1.0, rhs));
+  PetscCall(VecNorm(w, NORM_INFINITY, &r));
+  PetscCall(VecNorm(sol, NORM_INFINITY, &x));
+  PetscCall(VecNorm(rhs, NORM_INFINITY, &b));
+  PetscCall(MatNorm(A, NORM_INFINITY, &norm));
+  if (!(r <= floor * norm)) PetscCall(SpikeTestSmall(r / (norm * x + b), MAXETA, "backward error", where));
+  PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&sol));
+  PetscCall(VecDestroy(&rhs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveOnce(Mat A, Way way, const char where[])
+{
+  char text[160];
+  KSP  ksp;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %s", where, Ways[way]));
+  PetscCall(Create(A, way, &ksp));
+  PetscCall(Solve(ksp, A, 1.0, text));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows in any order inside of each rank: a direct solve finds an order, and drops nothing */
+static PetscErrorCode TestShuffled(PetscInt seed)
+{
+  const PetscInt  n = 12 + Pick(seed, 0, 68), kl = Pick(seed, 1, 4), ku = Pick(seed, 2, 4);
+  const PetscInt *range;
+  PetscInt       *place;
+  PetscMPIInt     size;
+  PetscScalar    *a, *b;
+  Mat             A;
+  char            where[80];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(n * n, &a, n * n, &b, n, &place));
+  Band(seed, n, kl, ku, 0.4 + 0.3 * (SpikeTestUniform(seed, -1, 3) + 1.0), a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A)); /* for its ranges */
+  PetscCall(MatGetOwnershipRanges(A, &range));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt i = 0; i < n; i++) place[i] = i;
+  for (PetscMPIInt r = 0; r < size; r++)
+    for (PetscInt i = range[r + 1] - 1; i > range[r]; i--) {
+      const PetscInt j = range[r] + Pick(seed, 10 + i, i - range[r] + 1), keep = place[i];
+
+      place[i] = place[j];
+      place[j] = keep;
+    }
+  PetscCall(MatDestroy(&A));
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt j = 0; j < n; j++) b[i + j * n] = a[place[i] + place[j] * n];
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, b, PETSC_DECIDE, &A));
+  PetscCall(PetscSNPrintf(where, sizeof(where), "shuffled rows, seed %" PetscInt_FMT, seed));
+  PetscCall(SolveOnce(A, ONCE, where));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree3(a, b, place));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Zeros on the diagonal, but of the first three rows: on several ranks the first one has no small pivot */
+static PetscErrorCode TestPairs(void)
+{
+  const PetscInt n = 9;
+  PetscScalar    a[81];
+  Mat            A;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n * n; k++) a[k] = 0.0;
+  for (PetscInt i = 0; i < 3; i++) {
+    a[i + i * n] = 5.0;
+    if (i) a[i + (i - 1) * n] = a[i - 1 + i * n] = 1.0;
+  }
+  for (PetscInt i = 3; i + 1 < n; i += 2) {
+    a[i + (i + 1) * n] = 2.0;
+    a[i + 1 + i * n]   = 3.0;
+  }
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(SolveOnce(A, ONCE, "pairs of rows"));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Some rows are 1e17 times as large as others: pivots of the others are small beside the norm, and right all the same.
+  With several partitions spikes may be cut at what backward errors, in norms that know little of small rows, do not see
+*/
+static PetscErrorCode TestScaled(PetscInt seed)
+{
+  const PetscInt n = 40;
+  PetscMPIInt    size;
+  PetscScalar   *a;
+  PetscReal      error;
+  Vec            x, y, b;
+  Mat            A;
+  KSP            ksp;
+  char           where[80];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMalloc1(n * n, &a));
+  for (int some = 0; some < 3; some++) {
+    const PetscReal scale = (PetscDefined(USE_REAL_SINGLE) ? 1e8 : 1e17) * (1.0 + 0.37 * (PetscReal)seed);
+
+    Band(seed, n, 2, 2, 1.0, a);
+    for (PetscInt i = 0; i < n; i++)
+      if (some == 0 ? i == 20 : some == 1 ? i == 0 || i == n - 1 : i < 20)
+        for (PetscInt j = 0; j < n; j++) a[i + j * n] *= scale;
+    PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecDuplicate(x, &y));
+    PetscCall(SpikeTestSetRandom(x, 7));
+    PetscCall(MatMult(A, x, b));
+    PetscCall(Create(A, ONCE, &ksp));
+    PetscCall(KSPSolve(ksp, b, y));
+    PetscCall(VecAXPY(y, -1.0, x));
+    PetscCall(VecNorm(y, NORM_INFINITY, &error));
+    PetscCall(PetscSNPrintf(where, sizeof(where), "scaled rows %d, seed %" PetscInt_FMT, some, seed));
+    PetscCall(SpikeTestSmall(error, PetscDefined(USE_REAL_SINGLE) ? 1e-2 : size > 1 ? 1e-3 : 1e-8, "error", where));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A copy of a matrix that was of another type is not looked at when it is an AIJ again */
+static PetscErrorCode TestConverted(Way way)
+{
+  const PetscInt n = 40;
+  PetscScalar   *a;
+  Mat            A;
+  KSP            ksp;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &a));
+  Band(1, n, 2, 2, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(Create(A, way, &ksp));
+  PetscCall(Solve(ksp, A, 1.0, "AIJ"));
+  PetscCall(MatConvert(A, MATDIA, MAT_INPLACE_MATRIX, &A));
+  PetscCall(Solve(ksp, A, 1.0, "as MATDIA"));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscCall(Solve(ksp, A, 1.0, "AIJ again"));
+  PetscCall(MatScale(A, 1.25));
+  PetscCall(Solve(ksp, A, 1.0, "AIJ again, scaled"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Right-hand sides down to the smallest numbers that there are */
+static PetscErrorCode TestTiny(Way way)
+{
+  const PetscInt n     = 40;
+  PetscReal      scale = PETSC_REAL_MIN * 1e6;
+  PetscScalar   *a;
+  Mat            A;
+  KSP            ksp;
+  char           where[80];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &a));
+  Band(2, n, 2, 2, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(Create(A, way, &ksp));
+  for (; scale > 0.0; scale *= 0.01) {
+    PetscCall(PetscSNPrintf(where, sizeof(where), "x of the size %g, %s", (double)scale, Ways[way]));
+    PetscCall(Solve(ksp, A, scale, where));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A program that wants errors for failures, and catches them, solves again when the matrix is good */
+static PetscErrorCode TestCaught(PCType type)
+{
+  const PetscInt n = 40;
+  PetscScalar   *a;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  Mat            A;
+  Vec            x, b;
+  KSP            ksp;
+  PC             pc;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &a));
+  Band(3, n, 2, 2, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_SELF, n, a, PETSC_DECIDE, &A));
+  PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
+  PetscCall(Create(A, ONCE, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  for (PetscInt i = 0; i < n; i++) { /* a row and a column of zeros */
+    if (PetscAbsInt(i - 7) > 2) continue;
+    PetscCall(MatSetValue(A, 7, i, 0.0, INSERT_VALUES));
+    PetscCall(MatSetValue(A, i, 7, 0.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = KSPSolve(ksp, b, x);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_MAT_LU_ZRPVT), "%s, singular: error %d", type, (int)ierr));
+  }
+  for (PetscInt i = 0; i < n; i++) {
+    if (PetscAbsInt(i - 7) > 2) continue;
+    PetscCall(MatSetValue(A, 7, i, a[7 + i * n], INSERT_VALUES));
+    PetscCall(MatSetValue(A, i, 7, a[i + 7 * n], INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = KSPSolve(ksp, b, x);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(SpikeTestCheck((PetscBool)!ierr, "%s, good again: error %d", type, (int)ierr));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a setter refuses is refused by each solve, not by the first one alone */
+static PetscErrorCode TestRefused(void)
+{
+  const PetscInt n = 10;
+  PetscScalar    a[100];
+  PetscErrorCode ierr;
+  Mat            A;
+  Vec            x, b;
+  KSP            ksp;
+  PC             pc;
+
+  PetscFunctionBegin;
+  Band(4, n, 1, 1, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(Create(A, SOLVER, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_POSITIVE_DEFINITE));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = KSPSolve(ksp, b, x);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_SUP), "a shift that there is not, solve %d: error %d", k,
+                             (int)ierr));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix that has no entries of its own, but a conversion */
+static PetscErrorCode TestTransposed(Way way)
+{
+  const PetscInt n = 30;
+  PetscScalar   *a;
+  Mat            A, T;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &a));
+  Band(5, n, 2, 1, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(MatCreateTranspose(A, &T));
+  {
+    PetscReal norm;
+    Vec       x, b, w;
+    KSP       ksp;
+
+    PetscCall(MatCreateVecs(T, &x, &b));
+    PetscCall(VecDuplicate(b, &w));
+    PetscCall(SpikeTestSetRandom(b, 3));
+    PetscCall(Create(T, way, &ksp));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(MatMult(T, x, w));
+    PetscCall(VecAXPY(w, -1.0, b));
+    PetscCall(VecNorm(w, NORM_INFINITY, &norm));
+    PetscCall(SpikeTestSmall(norm, 100 * MAXETA, "residual of a transposed matrix", Ways[way]));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&w));
+  }
+  PetscCall(MatDestroy(&T));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  /* seeds of which a direct solve on two or three ranks once dropped entries */
+  const PetscInt seeds[] = {797, 860, 1368, 1674};
+  PetscInt       first = 0, count = 100;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-first", &first, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-count", &count, NULL));
+  for (PetscInt seed = first; seed < first + count; seed++) PetscCall(TestShuffled(seed));
+  for (int k = 0; k < 4; k++) PetscCall(TestShuffled(seeds[k]));
+  PetscCall(TestPairs());
+  for (PetscInt seed = 0; seed < 10; seed++) PetscCall(TestScaled(seed));
+  for (int way = 0; way < NWAYS; way++) {
+    PetscCall(TestConverted((Way)way));
+    PetscCall(TestTransposed((Way)way));
+    if (way != BLOCK) PetscCall(TestTiny((Way)way));
+  }
+  PetscCall(TestCaught(PCSPIKE));
+  PetscCall(TestCaught(PCBLOCKILU));
+  PetscCall(TestRefused());
+  PetscCall(SpikeTestEnd("spike_callers"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      nsize: {{1 2 3}}
+      suffix: 1
+
+TEST*/
