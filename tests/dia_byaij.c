@@ -273,10 +273,37 @@ static PetscErrorCode Multiply(TestProduct p, Mat A, Mat P, Mat R, MatReuse reus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Products with P and R = P^T in AIJ, and of A with itself; new values; another matrix of the same pattern; a new
-  pattern is an error for a reused product
-*/
+/* A product that is made again with another matrix: of the same pattern, and of another one, which is an error */
+static PetscErrorCode TestReused(TestProduct p, Mat M[2], Mat P, Mat R, Mat C[2], const char where[])
+{
+  PetscInt       begin;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    Mat other;
+
+    PetscCall(MatDuplicate(M[k], MAT_COPY_VALUES, &other));
+    PetscCall(MatScale(other, 3.0));
+    PetscCall(Multiply(p, other, P, R, MAT_REUSE_MATRIX, &C[k]));
+    PetscCall(MatDestroy(&other));
+  }
+  PetscCall(SameProducts(C, where));
+  PetscCall(MatGetOwnershipRange(M[0], &begin, NULL));
+  PetscCall(MatSetOption(M[0], MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetOption(M[0], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetValue(M[0], begin, begin + 7, 1.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(M[0], MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(M[0], MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = Multiply(p, M[0], P, R, MAT_REUSE_MATRIX, &C[0]);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(
+    SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_WRONG), "%s with a new pattern: error %d", where, (int)ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products with P and R = P^T in AIJ, and of A with itself; new values */
 static PetscErrorCode TestProducts(void)
 {
   DM          da[2];
@@ -290,7 +317,6 @@ static PetscErrorCode TestProducts(void)
   for (int product = 0; product < PRODUCTS; product++) {
     const PetscBool anew = (PetscBool)(product >= AAT);
     PetscBool       device;
-    PetscErrorCode  ierr;
 
     if (product == RART && size > 1) continue; /* MATMPIAIJ has none */
     PetscCall(Matrices(PETSC_COMM_WORLD, 2, da, M));
@@ -321,26 +347,7 @@ static PetscErrorCode TestProducts(void)
       }
       PetscCall(SameProducts(C, where));
     }
-    for (int k = 0; k < 2 && !anew; k++) {
-      Mat other;
-
-      PetscCall(MatDuplicate(M[k], MAT_COPY_VALUES, &other));
-      PetscCall(MatScale(other, 3.0));
-      PetscCall(Multiply((TestProduct)product, other, P, R, MAT_REUSE_MATRIX, &C[k]));
-      PetscCall(MatDestroy(&other));
-    }
-    PetscCall(SameProducts(C, where));
-    PetscCall(MatGetOwnershipRange(M[0], &begin, NULL));
-    PetscCall(MatSetOption(M[0], MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
-    PetscCall(MatSetOption(M[0], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-    PetscCall(MatSetValue(M[0], begin, begin + 7, 1.0, INSERT_VALUES));
-    PetscCall(MatAssemblyBegin(M[0], MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(M[0], MAT_FINAL_ASSEMBLY));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = anew ? PETSC_SUCCESS : Multiply((TestProduct)product, M[0], P, R, MAT_REUSE_MATRIX, &C[0]);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(SpikeTestCheck((PetscBool)(anew || ierr == PETSC_ERR_ARG_WRONG), "%s with a new pattern: error %d", where,
-                             (int)ierr));
+    if (!anew) PetscCall(TestReused((TestProduct)product, M, P, R, C, where));
     PetscCall(MatDestroy(&P));
     PetscCall(MatDestroy(&R));
     PetscCall(MatDestroy(&C[0]));

@@ -8,12 +8,6 @@ static char
 
 #define MAXETA (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-4 : (PetscReal)1e-11)
 
-/* A number 0 <= k < m */
-static PetscInt Pick(PetscInt seed, PetscInt what, PetscInt m)
-{
-  return PetscMin(m - 1, (PetscInt)(0.5 * (SpikeTestUniform(seed, -1, what) + 1.0) * m));
-}
-
 /* A dominant band, of which entries may be missing: entry (i, j) at i + j n */
 static void Band(PetscInt seed, PetscInt n, PetscInt kl, PetscInt ku, PetscReal kept, PetscScalar a[])
 {
@@ -28,6 +22,18 @@ static void Band(PetscInt seed, PetscInt n, PetscInt kl, PetscInt ku, PetscReal 
     }
     a[i + i * n] = 1.3 * sum + 0.1;
   }
+}
+
+static PetscErrorCode BandMat(MPI_Comm comm, PetscInt seed, PetscInt n, PetscInt kl, PetscInt ku, Mat *A)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &a));
+  Band(seed, n, kl, ku, 1.0, a);
+  PetscCall(SpikeTestDenseMat(comm, n, a, PETSC_DECIDE, A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 typedef enum {
@@ -99,7 +105,8 @@ static PetscErrorCode SolveOnce(Mat A, Way way, const char where[])
 /* Rows in any order inside of each rank: a direct solve finds an order, and drops nothing */
 static PetscErrorCode TestShuffled(PetscInt seed)
 {
-  const PetscInt  n = 12 + Pick(seed, 0, 68), kl = Pick(seed, 1, 4), ku = Pick(seed, 2, 4);
+  const PetscInt n = 12 + SpikeTestPick(seed, -1, 0, 68), kl = SpikeTestPick(seed, -1, 1, 4),
+                 ku = SpikeTestPick(seed, -1, 2, 4);
   const PetscInt *range;
   PetscInt       *place;
   PetscMPIInt     size;
@@ -116,7 +123,7 @@ static PetscErrorCode TestShuffled(PetscInt seed)
   for (PetscInt i = 0; i < n; i++) place[i] = i;
   for (PetscMPIInt r = 0; r < size; r++)
     for (PetscInt i = range[r + 1] - 1; i > range[r]; i--) {
-      const PetscInt j = range[r] + Pick(seed, 10 + i, i - range[r] + 1), keep = place[i];
+      const PetscInt j = range[r] + SpikeTestPick(seed, -1, 10 + i, i - range[r] + 1), keep = place[i];
 
       place[i] = place[j];
       place[j] = keep;
@@ -204,15 +211,11 @@ static PetscErrorCode TestScaled(PetscInt seed)
 /* A copy of a matrix that was of another type is not looked at when it is an AIJ again */
 static PetscErrorCode TestConverted(Way way)
 {
-  const PetscInt n = 40;
-  PetscScalar   *a;
-  Mat            A;
-  KSP            ksp;
+  Mat A;
+  KSP ksp;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n * n, &a));
-  Band(1, n, 2, 2, 1.0, a);
-  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(BandMat(PETSC_COMM_WORLD, 1, 40, 2, 2, &A));
   PetscCall(Create(A, way, &ksp));
   PetscCall(Solve(ksp, A, 1.0, "AIJ"));
   PetscCall(MatConvert(A, MATDIA, MAT_INPLACE_MATRIX, &A));
@@ -223,24 +226,19 @@ static PetscErrorCode TestConverted(Way way)
   PetscCall(Solve(ksp, A, 1.0, "AIJ again, scaled"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
-  PetscCall(PetscFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Right-hand sides down to the smallest numbers that there are */
 static PetscErrorCode TestTiny(Way way)
 {
-  const PetscInt n     = 40;
-  PetscReal      scale = PETSC_REAL_MIN * 1e6;
-  PetscScalar   *a;
-  Mat            A;
-  KSP            ksp;
-  char           where[80];
+  PetscReal scale = PETSC_REAL_MIN * 1e6;
+  Mat       A;
+  KSP       ksp;
+  char      where[80];
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n * n, &a));
-  Band(2, n, 2, 2, 1.0, a);
-  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(BandMat(PETSC_COMM_WORLD, 2, 40, 2, 2, &A));
   PetscCall(Create(A, way, &ksp));
   for (; scale > 0.0; scale *= 0.01) {
     PetscCall(PetscSNPrintf(where, sizeof(where), "x of the size %g, %s", (double)scale, Ways[way]));
@@ -248,92 +246,69 @@ static PetscErrorCode TestTiny(Way way)
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
-  PetscCall(PetscFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A program that wants errors for failures, and catches them, solves again when the matrix is good */
+/* The solve ends with this error of PETSc, which is caught; 0: with none */
+static PetscErrorCode SolveCaught(KSP ksp, Vec b, Vec x, PetscErrorCode wanted, const char where[])
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = KSPSolve(ksp, b, x);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(SpikeTestCheck((PetscBool)(ierr == wanted), "%s: error %d", where, (int)ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A program that wants errors for failures of a singular matrix, and catches them, solves again when it is good */
 static PetscErrorCode TestCaught(PCType type)
 {
-  const PetscInt n = 40;
-  PetscScalar   *a;
-  PetscErrorCode ierr = PETSC_SUCCESS;
-  Mat            A;
+  const PetscInt zero = 7; /* a row and a column of zeros */
+  Mat            A, good;
   Vec            x, b;
   KSP            ksp;
   PC             pc;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n * n, &a));
-  Band(3, n, 2, 2, 1.0, a);
-  PetscCall(SpikeTestDenseMat(PETSC_COMM_SELF, n, a, PETSC_DECIDE, &A));
+  PetscCall(BandMat(PETSC_COMM_SELF, 3, 40, 2, 2, &good));
+  PetscCall(MatDuplicate(good, MAT_COPY_VALUES, &A));
   PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
+  PetscCall(MatZeroRowsColumns(A, 1, &zero, 0.0, NULL, NULL));
   PetscCall(Create(A, ONCE, &ksp));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, type));
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1.0));
-  for (PetscInt i = 0; i < n; i++) { /* a row and a column of zeros */
-    if (PetscAbsInt(i - 7) > 2) continue;
-    PetscCall(MatSetValue(A, 7, i, 0.0, INSERT_VALUES));
-    PetscCall(MatSetValue(A, i, 7, 0.0, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  for (int k = 0; k < 3; k++) {
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = KSPSolve(ksp, b, x);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_MAT_LU_ZRPVT), "%s, singular: error %d", type, (int)ierr));
-  }
-  for (PetscInt i = 0; i < n; i++) {
-    if (PetscAbsInt(i - 7) > 2) continue;
-    PetscCall(MatSetValue(A, 7, i, a[7 + i * n], INSERT_VALUES));
-    PetscCall(MatSetValue(A, i, 7, a[i + 7 * n], INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = KSPSolve(ksp, b, x);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(SpikeTestCheck((PetscBool)!ierr, "%s, good again: error %d", type, (int)ierr));
-  }
+  for (int k = 0; k < 3; k++) PetscCall(SolveCaught(ksp, b, x, PETSC_ERR_MAT_LU_ZRPVT, type));
+  PetscCall(MatCopy(good, A, SAME_NONZERO_PATTERN));
+  for (int k = 0; k < 2; k++) PetscCall(SolveCaught(ksp, b, x, PETSC_SUCCESS, type));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
-  PetscCall(PetscFree(a));
+  PetscCall(MatDestroy(&good));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What a setter refuses is refused by each solve, not by the first one alone */
 static PetscErrorCode TestRefused(void)
 {
-  const PetscInt n = 10;
-  PetscScalar    a[100];
-  PetscErrorCode ierr;
-  Mat            A;
-  Vec            x, b;
-  KSP            ksp;
-  PC             pc;
+  Mat A;
+  Vec x, b;
+  KSP ksp;
+  PC  pc;
 
   PetscFunctionBegin;
-  Band(4, n, 1, 1, 1.0, a);
-  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(BandMat(PETSC_COMM_WORLD, 4, 10, 1, 1, &A));
   PetscCall(Create(A, SOLVER, &ksp));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_POSITIVE_DEFINITE));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1.0));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = KSPSolve(ksp, b, x);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_SUP), "a shift that there is not, solve %d: error %d", k,
-                             (int)ierr));
-  }
+  for (int k = 0; k < 2; k++) PetscCall(SolveCaught(ksp, b, x, PETSC_ERR_SUP, "a shift that there is not"));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(KSPDestroy(&ksp));
@@ -344,37 +319,25 @@ static PetscErrorCode TestRefused(void)
 /* A matrix that has no entries of its own, but a conversion */
 static PetscErrorCode TestTransposed(Way way)
 {
-  const PetscInt n = 30;
-  PetscScalar   *a;
-  Mat            A, T;
+  PetscReal residual;
+  Mat       A, T;
+  Vec       x, b;
+  KSP       ksp;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n * n, &a));
-  Band(5, n, 2, 1, 1.0, a);
-  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(BandMat(PETSC_COMM_WORLD, 5, 30, 2, 1, &A));
   PetscCall(MatCreateTranspose(A, &T));
-  {
-    PetscReal norm;
-    Vec       x, b, w;
-    KSP       ksp;
-
-    PetscCall(MatCreateVecs(T, &x, &b));
-    PetscCall(VecDuplicate(b, &w));
-    PetscCall(SpikeTestSetRandom(b, 3));
-    PetscCall(Create(T, way, &ksp));
-    PetscCall(KSPSolve(ksp, b, x));
-    PetscCall(MatMult(T, x, w));
-    PetscCall(VecAXPY(w, -1.0, b));
-    PetscCall(VecNorm(w, NORM_INFINITY, &norm));
-    PetscCall(SpikeTestSmall(norm, 100 * MAXETA, "residual of a transposed matrix", Ways[way]));
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(VecDestroy(&w));
-  }
+  PetscCall(MatCreateVecs(T, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 3));
+  PetscCall(Create(T, way, &ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(SpikeTestResidual(T, b, x, &residual));
+  PetscCall(SpikeTestSmall(residual, 10 * MAXETA, "residual of a transposed matrix", Ways[way]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&T));
   PetscCall(MatDestroy(&A));
-  PetscCall(PetscFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

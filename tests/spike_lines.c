@@ -14,11 +14,6 @@ typedef struct {
   PetscInt  seed;
 } Graph;
 
-static PetscInt Pick(PetscInt seed, PetscInt i, PetscInt k, PetscInt n)
-{
-  return PetscMin(n - 1, (PetscInt)((0.5 * SpikeTestUniform(seed, i, k) + 0.5) * n));
-}
-
 /* Rows of each rank, n > 0 of the first or of all but one (skip), coupled within it and a little to anybody */
 static PetscErrorCode GraphMat(MPI_Comm comm, const Graph *g, PetscMPIInt skip, PetscInt direction, Mat *A)
 {
@@ -41,7 +36,7 @@ static PetscErrorCode GraphMat(MPI_Comm comm, const Graph *g, PetscMPIInt skip, 
     PetscReal sum = 1.0;
 
     for (PetscInt k = 0; k < g->neighbours; k++) {
-      const PetscInt  u    = Pick(g->seed, v + start, k, nv);
+      const PetscInt  u    = SpikeTestPick(g->seed, v + start, k, nv);
       const PetscReal size = g->hard && k % 2 ? 1.0 : PetscPowReal(10, SpikeTestUniform(g->seed + 1, v + start, k));
 
       if (u == v) continue;
@@ -57,7 +52,7 @@ static PetscErrorCode GraphMat(MPI_Comm comm, const Graph *g, PetscMPIInt skip, 
     }
     if (v % 5 == 0)
       for (PetscInt r = 0; r < bs; r++)
-        PetscCall(MatSetValue(*A, start + v * bs + r, Pick(g->seed + 9, v + start, 0, N),
+        PetscCall(MatSetValue(*A, start + v * bs + r, SpikeTestPick(g->seed + 9, v + start, 0, N),
                               (20.0 + SpikeTestUniform(g->seed + 8, v + start, r)) * g->neighbours, INSERT_VALUES));
     for (PetscInt r = 0; r < bs; r++)
       for (PetscInt c = 0; c < bs; c++) {

@@ -19,12 +19,6 @@ typedef struct {
   PetscReal dominance; /* |a_ii| over the sum of the others; negative: a_ii is random */
 } Case;
 
-/* A number 0 <= k < m */
-static PetscInt Pick(PetscInt seed, PetscInt what, PetscInt m)
-{
-  return PetscMin(m - 1, (PetscInt)(0.5 * (SpikeTestUniform(seed, -1, what) + 1.0) * m));
-}
-
 /* Nearly normal, so that some entries are small: a sum of four */
 static PetscScalar Entry(PetscInt seed, PetscInt i, PetscInt j)
 {
@@ -37,8 +31,12 @@ static PetscScalar Entry(PetscInt seed, PetscInt i, PetscInt j)
 static Case Make(PetscInt seed)
 {
   const PetscReal dominance[] = {1.5, 0.3, 0.1, -1.0};
-  const Case      c = {(Kind)(seed / 4 % NKINDS), seed, 60 + Pick(seed, 0, 140), Pick(seed, 1, 7), Pick(seed, 2, 7),
-                       dominance[seed % 4]};
+  const Case      c           = {(Kind)(seed / 4 % NKINDS),
+                                 seed,
+                                 60 + SpikeTestPick(seed, -1, 0, 140),
+                                 SpikeTestPick(seed, -1, 1, 7),
+                                 SpikeTestPick(seed, -1, 2, 7),
+                                 dominance[seed % 4]};
 
   return c;
 }
@@ -57,15 +55,15 @@ static void Fill(const Case *c, PetscScalar a[])
     }
     if (c->dominance > 0.0) a[i * (n + 1)] = (SpikeTestUniform(seed, i, -3) < 0.0 ? -1.0 : 1.0) * c->dominance * sum;
   }
-  for (PetscInt k = 0; c->kind == ARROW && k < 1 + Pick(seed, 3, 3); k++) {
-    const PetscInt r = Pick(seed, 4 + k, n);
+  for (PetscInt k = 0; c->kind == ARROW && k < 1 + SpikeTestPick(seed, -1, 3, 3); k++) {
+    const PetscInt r = SpikeTestPick(seed, -1, 4 + k, n);
 
     for (PetscInt j = 0; j < n; j++) {
       a[r + j * n] = Entry(seed, r + n, j);
       if (j != r) a[j + r * n] = Entry(seed, j, r + n);
     }
   }
-  for (PetscInt t = 0, K = 1 + Pick(seed, 7, 5); c->kind == PERIODIC && t < K; t++)
+  for (PetscInt t = 0, K = 1 + SpikeTestPick(seed, -1, 7, 5); c->kind == PERIODIC && t < K; t++)
     for (PetscInt u = 0; u < K - t; u++) {
       a[t + (n - 1 - u) * n] = Entry(seed, t, n - 1 - u);
       a[n - 1 - u + t * n]   = Entry(seed, n - 1 - u, t);

@@ -102,6 +102,12 @@ static inline PetscScalar SpikeTestScalar(PetscInt seed, PetscInt i, PetscInt j)
 #endif
 }
 
+/* A number 0 <= k < m */
+static inline PetscInt SpikeTestPick(PetscInt seed, PetscInt i, PetscInt j, PetscInt m)
+{
+  return PetscMin(m - 1, (PetscInt)(0.5 * (SpikeTestUniform(seed, i, j) + 1.0) * m));
+}
+
 /*
   Entries from a seed. VecCopy() from pinned memory of the host to a device returns before it has read
   (PETSC_STREAM_DEFAULT has no barrier): a copy of x that is under way ends first

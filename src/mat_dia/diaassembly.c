@@ -173,7 +173,7 @@ static PetscErrorCode MatDIAReplay_Private(Mat A)
   Mat_DIA       *a       = (Mat_DIA *)A->data;
   PetscCount     n       = 0;
   PetscInt       refused = 0, at[2] = {-1, -1};
-  PetscErrorCode ierr;
+  PetscErrorCode ierr = PETSC_SUCCESS;
   MatDIAEntry   *entry;
 
   PetscFunctionBegin;
@@ -184,6 +184,8 @@ static PetscErrorCode MatDIAReplay_Private(Mat A)
     for (PetscCount k = 0; k < n; k++) {
       ierr = MatSetValues(a->aij, 1, &entry[k].row, 1, &entry[k].col, &entry[k].value, a->mode);
       if (!ierr) continue;
+      if (ierr != PETSC_ERR_ARG_OUTOFRANGE) break;
+      ierr = PETSC_SUCCESS;
       if (!refused++) {
         at[0] = entry[k].row;
         at[1] = entry[k].col;
@@ -191,6 +193,7 @@ static PetscErrorCode MatDIAReplay_Private(Mat A)
     }
     PetscCall(PetscPopErrorHandler());
     PetscCall(PetscSegBufferDestroy(&a->entries));
+    PetscCall(ierr);
   }
   n = refused;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &n, 1, MPIU_COUNT, MPI_SUM, PetscObjectComm((PetscObject)A)));

@@ -4,6 +4,7 @@
   with a dense matrix are columns of MatMult()
 */
 #include "diaimpl.h"
+#include "common/matpattern.h"
 
 /* Of a product: copies in the place of its factors, NULL where PETSc has a factor that is none of ours; its phase */
 typedef struct {
@@ -56,33 +57,11 @@ static PetscErrorCode MatDIAProductTake_Private(Mat D, MatDIAProduct *p, Mat bef
     if (*factor[k] == p->copy[k]) {
       PetscCall(MatDestroy(factor[k]));
       *factor[k] = before[k];
-      before[k]  = NULL;
     } else {
       PetscCall(MatDestroy(&before[k]));
       PetscCall(MatDestroy(&p->copy[k]));
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether two MATAIJ have their entries at the same places */
-static PetscErrorCode MatDIAProductSamePattern_Private(Mat A, Mat B, PetscBool *same)
-{
-  PetscInt        first, last, an, bn;
-  const PetscInt *aj, *bj;
-
-  PetscFunctionBegin;
-  *same = (PetscBool)(A->rmap->n == B->rmap->n && A->cmap->n == B->cmap->n);
-  PetscCall(MatGetOwnershipRange(A, &first, &last));
-  for (PetscInt i = first; i < last && *same; i++) {
-    PetscCall(MatGetRow(A, i, &an, &aj, NULL));
-    PetscCall(MatGetRow(B, i, &bn, &bj, NULL));
-    *same = (PetscBool)(an == bn);
-    if (*same) PetscCall(PetscArraycmp(aj, bj, an, same));
-    PetscCall(MatRestoreRow(B, i, &bn, &bj, NULL));
-    PetscCall(MatRestoreRow(A, i, &an, &aj, NULL));
-  }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +80,7 @@ static PetscErrorCode MatProductNumeric_DIA(Mat D)
     if (!p->copy[k]) continue;
     PetscCall(MatDIAGetAIJ_Private(*factor[k], &aij));
     if (aij == p->copy[k]) continue;
-    PetscCall(MatDIAProductSamePattern_Private(aij, p->copy[k], &same));
+    PetscCall(SpikeMatSamePattern(aij, p->copy[k], &same));
     PetscCheck(same, PetscObjectComm((PetscObject)D), PETSC_ERR_ARG_WRONG,
                "A MATDIA has another pattern than in the symbolic phase of this product: make the product anew, with "
                "MAT_INITIAL_MATRIX");

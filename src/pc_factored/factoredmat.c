@@ -2,66 +2,7 @@
 /* factoredmat.c: the matrix of a preconditioner by factors in a type that it reads; what all ranks have to agree on */
 #include "factored.h"
 #include "common/agree.h"
-#include "common/matbaij.h"
-
-/* The parts of a MATAIJ or MATBAIJ on this rank: the diagonal one, and the other with its global columns, or NULL */
-static PetscErrorCode PCFactoredGetParts_Private(Mat A, PetscBool *baij, Mat parts[2], const PetscInt **garray)
-{
-  PetscBool mpi;
-
-  PetscFunctionBegin;
-  parts[0] = A;
-  parts[1] = NULL;
-  *garray  = NULL;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, baij, MATSEQBAIJ, MATMPIBAIJ, ""));
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &mpi, MATMPIAIJ, MATMPIBAIJ, ""));
-  if (mpi && *baij) PetscCall(SpikeMatMPIBAIJGetSeqBAIJ(A, &parts[0], &parts[1], garray));
-  else if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &parts[0], &parts[1], garray));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether two sequential matrices of one type have the same pattern */
-static PetscErrorCode PCFactoredSamePart_Private(Mat A, Mat B, PetscBool baij, PetscBool *same)
-{
-  const PetscInt *ai, *aj, *bi, *bj;
-  PetscInt        an, bn;
-  PetscBool       adone, bdone;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, baij, &an, &ai, &aj, &adone));
-  PetscCall(MatGetRowIJ(B, 0, PETSC_FALSE, baij, &bn, &bi, &bj, &bdone));
-  *same = (PetscBool)(adone && bdone && an == bn);
-  if (*same) PetscCall(PetscArraycmp(ai, bi, an + 1, same));
-  if (*same) PetscCall(PetscArraycmp(aj, bj, ai[an], same));
-  PetscCall(MatRestoreRowIJ(B, 0, PETSC_FALSE, baij, &bn, &bi, &bj, &bdone));
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, baij, &an, &ai, &aj, &adone));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether two matrices that were converted to the same type have the same pattern, the same on all ranks */
-static PetscErrorCode PCFactoredSamePattern_Private(PC pc, Mat A, Mat B, PetscBool *same)
-{
-  Mat             a[2], b[2];
-  const PetscInt *ga, *gb;
-  PetscBool       abaij, bbaij;
-  PetscInt        ma, mb, bs;
-
-  PetscFunctionBegin;
-  PetscCall(PCFactoredGetParts_Private(A, &abaij, a, &ga));
-  PetscCall(PCFactoredGetParts_Private(B, &bbaij, b, &gb));
-  *same = (PetscBool)(abaij == bbaij && !a[1] == !b[1]);
-  if (*same) PetscCall(PCFactoredSamePart_Private(a[0], b[0], abaij, same));
-  if (*same && a[1]) {
-    PetscCall(MatGetSize(a[1], NULL, &ma));
-    PetscCall(MatGetSize(b[1], NULL, &mb));
-    PetscCall(MatGetBlockSize(a[1], &bs));
-    *same = (PetscBool)(ma == mb);
-    if (*same) PetscCall(PetscArraycmp(ga, gb, abaij ? ma / bs : ma, same));
-    if (*same) PetscCall(PCFactoredSamePart_Private(a[1], b[1], abaij, same));
-  }
-  PetscCall(PCFactoredAgree_Private(pc, same));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "common/matpattern.h"
 
 /* Whether all ranks say yes */
 PetscErrorCode PCFactoredAgree_Private(PC pc, PetscBool *yes)
@@ -146,7 +87,7 @@ PetscErrorCode PCFactoredConvert_Private(PC pc, MatType type, PetscBool reuse, M
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatConvert(pc->pmat, type, MAT_INITIAL_MATRIX, &now));
-  PetscCall(PCFactoredSamePattern_Private(pc, *converted, now, same));
+  PetscCall(SpikeMatSamePattern(*converted, now, same));
   PetscCall(MatDestroy(converted));
   *converted = now;
   if (!*same) PetscCall(PetscInfo(pc, "The matrix as %s has another pattern than before: choosing again\n", type));

@@ -116,6 +116,7 @@ PETSC_INTERN PetscErrorCode PCSpikeBorderReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeBorderBytes_Private(PC, PetscReal *);
 
 /* spikebordersplit.c: later values, where the matrix is */
+PETSC_INTERN PetscErrorCode PCSpikeBorderUploadInts_Private(PC, PetscInt, const PetscInt[], PetscInt **);
 PETSC_INTERN PetscErrorCode PCSpikeBorderSplits_Private(PC, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeBorderSplit_Private(PC, Mat);
 PETSC_INTERN PetscErrorCode PCSpikeBorderSplitReset_Private(PC);
@@ -131,7 +132,6 @@ PETSC_INTERN PetscErrorCode PCSpikeBorderFirst_Private(PC, PetscInt *);
 PETSC_INTERN PetscErrorCode PCSpikeBorderRanksReset_Private(PC);
 
 /* spikebordersolve.c: the border beside the factors of the band */
-PETSC_INTERN PetscErrorCode PCSpikeBorderUploadInts_Private(PC, PetscInt, const PetscInt[], PetscInt **);
 PETSC_INTERN PetscErrorCode PCSpikeBorderCreate_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeBorderReserve_Private(PC, PetscInt);
 PETSC_INTERN PetscErrorCode PCSpikeBorderDestroy_Private(PC);

@@ -157,18 +157,6 @@ PetscErrorCode PCSpikeBorderReserve_Private(PC pc, PetscInt maxrhs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *to <- count integers where the backend works, in memory of their own */
-PetscErrorCode PCSpikeBorderUploadInts_Private(PC pc, PetscInt count, const PetscInt from[], PetscInt **to)
-{
-  SpikeBand   *b     = &((PC_Spike *)pc->data)->band;
-  const size_t bytes = (size_t)count * sizeof(PetscInt);
-
-  PetscFunctionBegin;
-  PetscCall((*b->k->alloc)(b, PetscMax(bytes, 1), (void **)to));
-  if (bytes) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, *to, 0, from, 0, bytes, 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Memory where the backend works. w comes last: with it an application has the border */
 PetscErrorCode PCSpikeBorderCreate_Private(PC pc)
 {

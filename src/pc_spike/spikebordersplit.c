@@ -2,6 +2,18 @@
 /* spikebordersplit.c: later values of a matrix with a border, taken apart where the matrix is */
 #include "spikeimpl.h"
 
+/* *to <- count integers where the backend works, in memory of their own */
+PetscErrorCode PCSpikeBorderUploadInts_Private(PC pc, PetscInt count, const PetscInt from[], PetscInt **to)
+{
+  SpikeBand   *b     = &((PC_Spike *)pc->data)->band;
+  const size_t bytes = (size_t)count * sizeof(PetscInt);
+
+  PetscFunctionBegin;
+  PetscCall((*b->k->alloc)(b, PetscMax(bytes, 1), (void **)to));
+  if (bytes) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, *to, 0, from, 0, bytes, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCSpikeBorderSplitReset_Private(PC pc)
 {
   PC_Spike   *s = (PC_Spike *)pc->data;

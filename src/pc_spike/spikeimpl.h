@@ -80,8 +80,7 @@ typedef struct {
   /* small pivots have asked for the other way, for this pattern: with a matching or without one */
   PetscBool3 wanted;
   PetscReal  error[2];       /* of the factors without and with a matching, -1: not known                       */
-  PetscReal  backward[2];    /* their largest backward error, where error[] is known                            */
-  PetscBool  clean[2];       /* they have no boosted pivots                                                     */
+  PetscBool  sound[2];       /* they have no boosted pivots, and small backward errors                          */
   PetscBool  trying;         /* this setup tries the other way                                                 */
   char       unmatched[192]; /* rows of Pmat without a partner, as text; empty: there are none              */
   /* in the backend's memory: the place of row i of Pmat in the order of the band, and both scales */

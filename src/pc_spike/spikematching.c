@@ -81,21 +81,18 @@ void PCSpikeMatchingForget_Private(PC_Spike *s)
 {
   s->matching.wanted   = PETSC_BOOL3_UNKNOWN;
   s->matching.error[0] = s->matching.error[1] = -1.0;
-  s->matching.clean[0] = s->matching.clean[1] = PETSC_FALSE;
+  s->matching.sound[0] = s->matching.sound[1] = PETSC_FALSE;
   s->matching.unmatched[0]                    = 0;
   s->info.unmatched                           = 0;
 }
 
 /*
   Whether the factors of one way are to be taken, not those of the other one. Errors are of two solves, in a norm that
-  knows little of rows of small size: factors without boosted pivots, with small backward errors, are taken then,
-  whatever those with some seem to be
+  knows little of rows of small size: sound factors are taken, whatever those with boosted pivots seem to be
 */
 static PetscBool PCSpikeMatchingBetter_Private(const PCSpikeMatching *m, int way)
 {
-  for (int k = 0; k < 2; k++)
-    if (m->clean[k] && !m->clean[1 - k] && m->error[k] < PETSC_MAX_REAL && m->backward[k] <= PETSC_SQRT_MACHINE_EPSILON)
-      return (PetscBool)(k == way);
+  if (m->sound[0] != m->sound[1]) return m->sound[way];
   return (PetscBool)(way ? m->error[1] < m->error[0] : m->error[0] <= m->error[1]);
 }
 
@@ -137,9 +134,8 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const PCSpik
                          error > PetscMax(10 * m->error[mine], PETSC_SQRT_MACHINE_EPSILON));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  m->error[mine]    = error;
-  m->backward[mine] = backward;
-  m->clean[mine]    = (PetscBool) !(failed || bad[1]);
+  m->error[mine] = error;
+  m->sound[mine] = (PetscBool)(!failed && !bad[1] && backward <= PETSC_SQRT_MACHINE_EPSILON);
   if (m->trying && mine != (m->wanted == PETSC_BOOL3_TRUE)) m->error[1 - mine] = PETSC_MAX_REAL; /* would be wide */
   if (m->error[1 - mine] < 0.0) *again = PETSC_TRUE;
   else *again = (PetscBool)!PCSpikeMatchingBetter_Private(m, mine);

@@ -579,32 +579,6 @@ PetscErrorCode PCSpikeGetMaxBandwidth(PC pc, PetscInt *max)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  PCSpikeGetMatOrderingType - What `PCFactorSetMatOrderingType()` or its option set
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner context
-
-  Output Parameter:
-. ordering - `auto`, the default, takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank, and
-             the natural ordering on many, unless that band is cut, or with `PCSpikeSetBandwidth()`; or a
-             `MatOrderingType`. The string belongs to the preconditioner
-
-  Level: intermediate
-
-.seealso: [](ch_ksp), `PCSPIKE`, `PCFactorSetMatOrderingType()`
-@*/
-PetscErrorCode PCSpikeGetMatOrderingType(PC pc, MatOrderingType *ordering)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(ordering, 2);
-  PetscUseMethod(pc, "PCSpikeGetMatOrderingType_C", (PC, MatOrderingType *), (pc, ordering));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The methods of this type and those of PCFactor that have a meaning here; compose false takes them away */
 PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
 {

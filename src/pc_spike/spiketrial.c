@@ -165,9 +165,8 @@ static PetscErrorCode PCSpikeTrialTry_Private(PC pc, PetscReal *error, PetscBool
   PetscFunctionBegin;
   PetscCall(PCSpikeError_Private(pc, error, &backward));
   whole = (PetscBool)(s->info.dropped == 0.0 && s->type != PC_SPIKE_TRUNCATED);
-  exact = (PetscBool)(whole && (s->border.T || !s->trial.boosted));
   PetscCall(PCFactoredAgree_Private(pc, &whole));
-  PetscCall(PCFactoredAgree_Private(pc, &exact));
+  exact = (PetscBool)(whole && (s->border.T || !s->trial.boosted)); /* of which all ranks know the same */
   PetscCall(PCFactoredAgree_Private(pc, &alone));
   if (!exact) {
     *good = (PetscBool)(*error <= SPIKE_TRIAL_USELESS);
