@@ -44,28 +44,55 @@ static PetscErrorCode StencilMat(PetscInt n, PetscInt bs, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of a product with vectors of A */
-static PetscErrorCode TimeMult(Mat A, PetscInt repeat, double *seconds)
+/* Seconds of a product; where A is NULL, of a copy of x */
+static PetscErrorCode TimeWork(Mat A, Vec x, Vec y, PetscInt repeat, double *seconds)
 {
   PetscLogDouble t0, t1;
   double        *t;
-  Vec            x, y;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(repeat, &t));
-  PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecSet(x, 1.0));
-  for (int k = 0; k < 3; k++) PetscCall(MatMult(A, x, y));
-  for (PetscInt r = 0; r < repeat; r++) {
+  for (PetscInt r = -1; r < repeat; r++) { /* the first ten warm up */
     PetscCall(Wait(PETSC_COMM_SELF, &t0));
-    for (int k = 0; k < 10; k++) PetscCall(MatMult(A, x, y));
+    for (int k = 0; k < 10; k++) PetscCall(A ? MatMult(A, x, y) : VecCopy(x, y));
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
-    t[r] = (t1 - t0) / 10;
+    if (r >= 0) t[r] = (t1 - t0) / 10;
   }
   *seconds = Median((int)repeat, t);
+  PetscCall(PetscFree(t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of a product with vectors of A */
+static PetscErrorCode TimeMult(Mat A, PetscInt repeat, double *seconds)
+{
+  Vec x, y;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(TimeWork(A, x, y, repeat, seconds));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
-  PetscCall(PetscFree(t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of a copy that moves as many bytes as a product of A: what is short has the time of a launch in it */
+static PetscErrorCode TimeCopy(Mat A, double bytes, PetscInt repeat, double *seconds)
+{
+  const PetscInt n = (PetscInt)(bytes / (2 * sizeof(PetscScalar)));
+  VecType        type;
+  Vec            x, y;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(VecCreate(PETSC_COMM_SELF, &x));
+  PetscCall(VecSetSizes(x, n, n));
+  PetscCall(VecSetType(x, type));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(TimeWork(NULL, x, y, repeat, seconds));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,10 +154,11 @@ int main(int argc, char **argv)
   PetscCall(CopyRate(PETSC_COMM_SELF, &rate));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " block rows, a copy %.0f GB/s, beside %s\n", n * n * n,
                         (double)(rate * 1e-9), other));
-  PetscCall(
-    PetscPrintf(PETSC_COMM_SELF, "  bs   us       of a copy  times %s  times baij  iteration: times bcgs\n", other));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "  bs   us       of a copy  of one as long  times %s  times baij  iteration: times bcgs\n",
+                        other));
   for (PetscInt k = 0; k < nbs; k++) {
-    double  t[3], its[2], bytes;
+    double  t[3], its[2], bytes, copy = 0.0;
     MatInfo info;
     Mat     A[3];
 
@@ -143,8 +171,10 @@ int main(int argc, char **argv)
     PetscCall(MatGetInfo(A[2], MAT_LOCAL, &info));
     bytes = info.nz_used * (sizeof(PetscScalar) + (double)sizeof(PetscInt) / (bs[k] * bs[k])) +
             n * n * n * (double)(sizeof(PetscInt) + 2 * bs[k] * sizeof(PetscScalar));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT "   %-8.1f %-10.2f %-21.2f %-11.2f %.2f\n", bs[k],
-                          1e6 * t[0], bytes / (t[0] * (double)rate), t[1] / t[0], t[2] / t[0], its[1] / its[0]));
+    PetscCall(TimeCopy(A[0], bytes, repeat, &copy));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT "   %-8.1f %-10.2f %-15.2f %-21.2f %-11.2f %.2f\n", bs[k],
+                          1e6 * t[0], bytes / (t[0] * (double)rate), copy / t[0], t[1] / t[0], t[2] / t[0],
+                          its[1] / its[0]));
     for (int m = 0; m < 3; m++) PetscCall(MatDestroy(&A[m]));
   }
   PetscCall(PetscFinalize());

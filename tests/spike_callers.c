@@ -371,8 +371,15 @@ int main(int argc, char **argv)
 
 /*TEST
 
-   test:
-      nsize: {{1 2 3}}
-      suffix: 1
+   testset:
+      output_file: output/spike_callers_1.out
+      test:
+         suffix: 1
+         nsize: {{1 2 3}}
+      test:
+         suffix: cuda
+         nsize: {{1 2}}
+         requires: cuda gpurun
+         args: -mat_type aijcusparse
 
 TEST*/

@@ -172,12 +172,14 @@ static PetscErrorCode TestMemory(void)
   Mat            A;
   char           text[8192];
   PetscMPIInt    size;
+  PetscBool      device;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
-  for (int turn = 0; turn < 4; turn++) { /* truncated, full, auto without memory, auto with memory */
+  PetscCall(SpikeTestOnDevice(A, &device));
+  for (int turn = 0; turn < 4 && size == 1 && !device;
+       turn++) { /* truncated, full, auto without memory, auto with memory */
     const PCSpikeType types[] = {PC_SPIKE_TRUNCATED, PC_SPIKE_FULL, PC_SPIKE_AUTO, PC_SPIKE_AUTO};
     PCSpikeInfo       now;
     KSP               ksp;
@@ -223,9 +225,15 @@ int main(int argc, char **argv)
 
 /*TEST
 
-   test:
+   testset:
       output_file: output/spike_coupling_1.out
-      suffix: 1
-      nsize: {{1 2 4}}
+      test:
+         suffix: 1
+         nsize: {{1 2 4}}
+      test:
+         suffix: cuda
+         nsize: {{1 2}}
+         requires: cuda gpurun
+         args: -mat_type aijcusparse
 
 TEST*/

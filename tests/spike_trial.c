@@ -271,4 +271,19 @@ int main(int argc, char **argv)
          nsize: {{2 3}}
          args: -count 60
 
+   testset:
+      output_file: output/spike_trial_1.out
+      requires: cuda gpurun
+      args: -mat_type aijcusparse
+      test:
+         suffix: cuda
+         args: -pc_spike_pivoting {{false true}}
+      test:
+         suffix: cuda_partitions
+         args: -count 110 -pc_spike_local_partitions {{2 4}}
+      test:
+         suffix: cuda_ranks
+         nsize: 2
+         args: -count 60
+
 TEST*/
