@@ -21,6 +21,7 @@ typedef struct {
   PCType       pctype;
   PetscBool    stale; /* the preconditioner is kept, whatever the values are */
   PetscBool    loose; /* it is of factors in low precision, or of another matrix */
+  PetscBool    bound; /* A is bound to the host */
   char         where[512];
 } Walk;
 
@@ -93,27 +94,44 @@ static MatType DrawType(Fuzz *f)
   return f->device ? device[FuzzInt(f, 0, 3)] : host[FuzzInt(f, 0, 3)];
 }
 
+static PetscBool IsFused(const Walk *w)
+{
+  return (PetscBool)(!strcmp(w->method, KSPBCGSFUSED) || !strcmp(w->method, KSPIDRFUSED) ||
+                     !strcmp(w->method, KSPCGFUSED));
+}
+
+/* Products of a MATAIJCUSPARSE want vectors on the device, and PETSc's methods do not care */
+static PetscBool Mixed(const Walk *w)
+{
+  return (PetscBool)(strcmp(w->type, MATAIJCUSPARSE) || IsFused(w));
+}
+
 /* The vectors of a solve are of any kind, whatever the matrix is */
-static PetscErrorCode NewVec(Fuzz *f, const Walk *w, Vec *x)
+static PetscErrorCode NewVec(Fuzz *f, Walk *w, Vec *x)
 {
   const PetscInt kind = FuzzInt(f, 0, 9);
 
   PetscFunctionBegin;
+  PetscCall(Say(w, " %s", kind < 5 ? "its vector" : kind == 5 ? "bound" : f->device && kind < 8 ? "cuda" : "host"));
   if (kind < 6) PetscCall(MatCreateVecs(w->A, x, NULL));
   else {
     PetscCall(VecCreate(PETSC_COMM_WORLD, x));
     PetscCall(VecSetSizes(*x, w->nlocal, w->n));
     PetscCall(VecSetType(*x, f->device && kind < 8 ? VECCUDA : VECSTANDARD));
   }
-  if (kind == 5) PetscCall(VecBindToCPU(*x, PETSC_TRUE));
+  if (kind == 5 && IsFused(w)) PetscCall(VecBindToCPU(*x, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a matrix that lies on the device, PETSC's products want vectors there */
-static PetscBool Mixed(const Walk *w)
+/* Their work vectors are like x of the last solve, whatever the matrix is now */
+static PetscErrorCode Renew(Walk *w)
 {
-  return (PetscBool)(strcmp(w->type, MATAIJCUSPARSE) || !strcmp(w->method, KSPBCGSFUSED) ||
-                     !strcmp(w->method, KSPIDRFUSED) || !strcmp(w->method, KSPCGFUSED));
+  PetscFunctionBegin;
+  if (!Mixed(w) && !strcmp(w->method, KSPGMRES)) {
+    PetscCall(KSPReset(w->ksp));
+    PetscCall(Operators(w));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CheckReason(Walk *w, const char what[])
@@ -164,6 +182,8 @@ static PetscErrorCode DoSolve(Fuzz *f, Walk *w)
 
   PetscFunctionBegin;
   if (PetscDefined(USE_COMPLEX) || !strcmp(w->method, KSPCGFUSED)) trans = PETSC_FALSE;
+  PetscCall(Renew(w));
+  PetscCall(Say(w, ";"));
   if (Mixed(w)) {
     PetscCall(NewVec(f, w, &b));
     PetscCall(NewVec(f, w, &x));
@@ -172,7 +192,7 @@ static PetscErrorCode DoSolve(Fuzz *f, Walk *w)
   if (zero) PetscCall(VecSet(b, 0.0));
   PetscCall(SpikeTestSetRandom(x, FuzzInt(f, 0, 100000)));
   PetscCall(KSPSetInitialGuessNonzero(w->ksp, (PetscBool)(guess && !zero)));
-  PetscCall(Say(w, "; solve%s%s%s", guess ? ", guess" : "", trans ? ", transposed" : "", zero ? ", zero" : ""));
+  PetscCall(Say(w, " solve%s%s%s", guess ? ", guess" : "", trans ? ", transposed" : "", zero ? ", zero" : ""));
   if (trans) PetscCall(KSPSolveTranspose(w->ksp, b, x));
   else PetscCall(KSPSolve(w->ksp, b, x));
   PetscCall(CheckReason(w, ""));
@@ -190,6 +210,7 @@ static PetscErrorCode DoMatSolve(Fuzz *f, Walk *w)
   Vec            b, x;
 
   PetscFunctionBegin;
+  PetscCall(Renew(w));
   PetscCall(MatCreateDense(PETSC_COMM_WORLD, w->nlocal, PETSC_DECIDE, w->n, m, NULL, &B));
   for (PetscInt k = 0; k < m; k++) {
     PetscCall(MatDenseGetColumnVecWrite(B, k, &b));
@@ -198,7 +219,7 @@ static PetscErrorCode DoMatSolve(Fuzz *f, Walk *w)
   }
   PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
   if (kind & 1 || (f->device && !Mixed(w))) PetscCall(MatConvert(B, MATDENSECUDA, MAT_INPLACE_MATRIX, &B));
-  if (kind & 1 || (f->device && !Mixed(w))) PetscCall(MatConvert(X, MATDENSECUDA, MAT_INPLACE_MATRIX, &X));
+  if (kind & 2 || (f->device && !Mixed(w))) PetscCall(MatConvert(X, MATDENSECUDA, MAT_INPLACE_MATRIX, &X));
   PetscCall(KSPSetInitialGuessNonzero(w->ksp, PETSC_FALSE));
   PetscCall(Say(w, "; solve %" PetscInt_FMT " columns", m));
   PetscCall(KSPMatSolve(w->ksp, B, X));
@@ -221,6 +242,8 @@ static PetscErrorCode DoValues(Fuzz *f, Walk *w)
   const PetscInt n = w->n;
 
   PetscFunctionBegin;
+  /* PETSc 3.26.1 forgets on the device what was written meanwhile */
+  if (w->bound && !strcmp(w->type, MATAIJCUSPARSE)) PetscFunctionReturn(PETSC_SUCCESS);
   switch (FuzzInt(f, 0, 4)) {
   case 0:
     PetscCall(Say(w, "; MatScale()"));
@@ -273,6 +296,7 @@ static PetscErrorCode DoMat(Fuzz *f, Walk *w)
   PetscCall(MatDestroy(&w->A));
   PetscCall(MatDestroy(&w->P));
   PetscCall(NewMat(w, &w->A));
+  w->bound = PETSC_FALSE;
   PetscCall(Operators(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -283,6 +307,7 @@ static PetscErrorCode DoConvert(Fuzz *f, Walk *w)
   w->type = DrawType(f);
   PetscCall(Say(w, "; MatConvert() in place to %s", w->type));
   PetscCall(MatConvert(w->A, w->type, MAT_INPLACE_MATRIX, &w->A));
+  PetscCall(MatBoundToCPU(w->A, &w->bound));
   PetscCall(Operators(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -294,6 +319,7 @@ static PetscErrorCode DoBind(Fuzz *f, Walk *w)
   PetscFunctionBegin;
   PetscCall(Say(w, "; MatBindToCPU() %s", bind ? "host" : "device"));
   PetscCall(MatBindToCPU(w->A, bind));
+  w->bound = bind;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -340,6 +366,13 @@ static PetscErrorCode DoOption(Fuzz *f, Walk *w)
   PC                pc;
 
   PetscFunctionBegin;
+  if (!strcmp(w->method, KSPIDRFUSED) && FuzzChance(f, 50)) {
+    const PetscInt value = FuzzInt(f, 0, 3);
+
+    PetscCall(Say(w, "; s %" PetscInt_FMT "%s", 1 + value, value % 2 ? ", PETSc's vectors" : ""));
+    PetscCall(KSPIDRSetS(w->ksp, 1 + value));
+    PetscCall(KSPIDRFusedSetPetscVectors(w->ksp, (PetscBool)(value % 2)));
+  }
   PetscCall(KSPGetPC(w->ksp, &pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSPIKE, &is));
   if (is) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedmatsolve.c: KSPMatSolve(): all columns together, as a block, or one by one */
 #include "fusedmatsolve.h"
+#include "fusedplace.h"
 #include "fusedrhs.h"
 #include "fusedrhsmat.h"
 #include "common/ordered.h"
@@ -239,6 +240,7 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
 
   PetscFunctionBegin;
   PetscCall(SpikeKSPBegin(ksp));
+  PetscCall(KSPFusedPlaceWork(ksp));
   if (ksp->res_hist_reset) ksp->res_hist_len = 0; /* a PETSc before 3.26 does so for single solves only */
   if (!f->rhs) PetscCall(PetscNew(&f->rhs));
   c = f->rhs;

@@ -34,6 +34,7 @@ PetscErrorCode KSPReset_Fused(KSP ksp)
   PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
   PetscCall(VecDestroy(&f->run.guess));
   PetscCall(VecDestroy(&f->run.built));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&f->run.placed[i]));
   f->run.useguess = PETSC_FALSE;
   PetscCall(KSPFusedBasisDestroy(f));
   PetscCall(KSPFusedRhsDestroy(f));

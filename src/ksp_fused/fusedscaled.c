@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedscaled.c: solves whose norms have no squares, with b and x divided by a unit */
 #include "fusedscaled.h"
+#include "fusedplace.h"
 #include "fusedplain.h"
 #include "fusedsolve.h"
 #include "fusedtruth.h"
 #include "common/ordered.h"
+#include "common/place.h"
 #include <petsc/private/pcimpl.h>
 
 /*
@@ -72,7 +74,7 @@ static PetscErrorCode KSPFusedSolveOnce_Private(KSP ksp)
   PetscReal unit = 1.0;
 
   PetscFunctionBegin;
-  if (!KSPFusedHasArray(ksp->vec_sol)) {
+  if (!SpikeVecHasArray(ksp->vec_sol)) {
     PetscCall(KSPFusedSolvePlain(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -84,13 +86,16 @@ static PetscErrorCode KSPFusedSolveOnce_Private(KSP ksp)
 PetscErrorCode KSPSolve_Fused(KSP ksp)
 {
   SpikeOrdered   ordered;
+  KSPFusedPlace  place;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(SpikeKSPBegin(ksp));
+  PetscCall(KSPFusedPlaceBegin(ksp, &place));
   PetscCall(SpikeOrderedBegin(ksp->vec_sol, &ordered));
   ierr = KSPFusedSolveOnce_Private(ksp);
   PetscCall(SpikeOrderedEnd(&ordered));
+  PetscCall(KSPFusedPlaceEnd(ksp, (PetscBool)(ierr != PETSC_SUCCESS), &place));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

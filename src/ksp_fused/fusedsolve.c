@@ -122,7 +122,7 @@ static PetscErrorCode KSPFusedSetGuess_Private(KSP ksp)
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if (!f->run.guess) PetscCall(VecDuplicate(ksp->vec_sol, &f->run.guess));
+  if (!f->run.guess) PetscCall(VecDuplicate(ksp->work[0], &f->run.guess));
   PetscCall(VecCopy(ksp->vec_sol, f->run.guess));
   PetscCall(VecSet(ksp->vec_sol, 0.0));
   f->run.useguess = PETSC_TRUE;

@@ -221,7 +221,7 @@ static PetscErrorCode KSPFusedBuildSolution_Vector(KSP ksp, Vec v, Vec *V)
   PetscFunctionBegin;
   PetscCall(KSPFusedSettle(ksp));
   if (!v && (scaled || KSPFusedIsCorrection(ksp))) {
-    if (!f->run.built) PetscCall(VecDuplicate(ksp->vec_sol, &f->run.built));
+    if (!f->run.built) PetscCall(VecDuplicate(ksp->work[0], &f->run.built));
     v = f->run.built;
   }
   if (f->pc.flexible) {

@@ -36,7 +36,7 @@ PetscErrorCode PCSpikeGetProbe_Private(PC pc, Vec *v)
   PCSpikeRefinement *f = &((PC_Spike *)pc->data)->refine;
 
   PetscFunctionBegin;
-  if (!f->r) PetscCall(MatCreateVecs(PCSpikeRefineMatrix_Private(pc), &f->d, &f->r));
+  PetscCall(PCSpikeRefineVectors_Private(pc));
   if (!f->probe) {
     PetscCall(VecDuplicate(f->r, &f->probe));
     PetscCall(PCSpikeSetProbe_Private(f->probe, 0));

@@ -3,6 +3,7 @@
 #include "spikeimpl.h"
 #include "common/ordered.h"
 #include "common/petsccompat.h"
+#include "common/place.h"
 
 /*
   A solve x <- M^-1 b is checked by its backward error
@@ -223,6 +224,37 @@ static PetscErrorCode PCSpikeIsNumeric_Private(PC pc, PetscBool *numeric)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether b is of the type of Pmat's vectors, and where they are */
+static PetscErrorCode PCSpikeRefineIsSame_Private(const PCSpikeRefinement *f, Vec b, PetscBool *same)
+{
+  PetscBool on[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)b, ((PetscObject)f->r)->type_name, same));
+  if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeVecIsOnDevice(b, &on[0]));
+  PetscCall(SpikeVecIsOnDevice(f->r, &on[1]));
+  *same = (PetscBool)(on[0] == on[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The work vectors r and d. The matrix may have gone to a device since they were made */
+PetscErrorCode PCSpikeRefineVectors_Private(PC pc)
+{
+  PCSpikeRefinement *f = &((PC_Spike *)pc->data)->refine;
+  const Mat          A = PCSpikeRefineMatrix_Private(pc);
+  PetscBool          device, there;
+
+  PetscFunctionBegin;
+  if (f->r) {
+    PetscCall(SpikeMatIsOnDevice(A, &device));
+    PetscCall(SpikeVecIsOnDevice(f->r, &there));
+    if (device && !there) PetscCall(PCSpikeRefineReset_Private(pc));
+  }
+  if (!f->r) PetscCall(MatCreateVecs(A, &f->d, &f->r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Work vectors and sums for residuals; and vectors for b, if there is one, of another type than Pmat has */
 static PetscErrorCode PCSpikeRefineReserve_Private(PC pc, Vec b)
 {
@@ -230,10 +262,10 @@ static PetscErrorCode PCSpikeRefineReserve_Private(PC pc, Vec b)
   PetscBool          same;
 
   PetscFunctionBegin;
-  if (!f->r) PetscCall(MatCreateVecs(PCSpikeRefineMatrix_Private(pc), &f->d, &f->r));
+  PetscCall(PCSpikeRefineVectors_Private(pc));
   PetscCall(PCSpikeResidualReserve_Private(pc));
   if (!b) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompare((PetscObject)b, ((PetscObject)f->r)->type_name, &same));
+  PetscCall(PCSpikeRefineIsSame_Private(f, b, &same));
   if (!same && !f->b) PetscCall(VecDuplicate(f->r, &f->b));
   if (!same && !f->x) PetscCall(VecDuplicate(f->d, &f->x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -263,8 +295,8 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
   f->above = PETSC_FALSE;
   PetscCall(PCSpikeRefineReserve_Private(pc, b));
   PetscCall(PCSpikeRefineReserve_Private(pc, x));
-  PetscCall(PetscObjectTypeCompare((PetscObject)b, ((PetscObject)f->r)->type_name, &bsame));
-  PetscCall(PetscObjectTypeCompare((PetscObject)x, ((PetscObject)f->d)->type_name, &xsame));
+  PetscCall(PCSpikeRefineIsSame_Private(f, b, &bsame));
+  PetscCall(PCSpikeRefineIsSame_Private(f, x, &xsame));
   if (!bsame) PetscCall(VecCopy(b, bw = f->b));
   if (!xsame) PetscCall(VecCopy(x, xw = f->x));
   PetscCall(PCSpikeBackwardError_Private(pc, trans, bw, xw, f->r, &bnorm, &before, &wants));

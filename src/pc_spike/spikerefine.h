@@ -35,6 +35,7 @@ typedef struct {
 
 PETSC_INTERN Mat            PCSpikeRefineMatrix_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineInitialize_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeRefineVectors_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineBegin_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineVerify_Private(PC, PetscBool *again);
