@@ -48,7 +48,7 @@ static PetscErrorCode CaseMat(MPI_Comm comm, const Case *c, PetscInt seed, Mat *
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, c->n, c->n));
   PetscCall(SpikeTestSetMatType(*A, MATAIJ));
-  PetscCall(MatSetUp(*A));
+  PetscCall(SpikeTestSetUp(*A, c->kl + c->ku + 3));
   PetscCall(MatGetOwnershipRange(*A, &start, &end));
   for (PetscInt i = 0; i < c->n; i++) {
     const PetscInt row = c->hidden ? Place(c->n, i) : i;
@@ -179,7 +179,7 @@ static PetscErrorCode TestRandom(void)
     PetscCall(MatCreate(PETSC_COMM_SELF, &A));
     PetscCall(MatSetSizes(A, n, n, n, n));
     PetscCall(SpikeTestSetMatType(A, MATAIJ));
-    PetscCall(MatSetUp(A));
+    PetscCall(SpikeTestSetUp(A, 4));
     for (PetscInt i = 0; i < n; i++) {
       PetscCall(MatSetValue(A, i, i, 20.0, INSERT_VALUES));
       for (PetscInt e = 0; e < 1 + seed % 3; e++) {
@@ -302,7 +302,7 @@ static PetscErrorCode TestRanksMany(void)
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetSizes(A, 200, 200, PETSC_DECIDE, PETSC_DECIDE));
   PetscCall(SpikeTestSetMatType(A, MATAIJ));
-  PetscCall(MatSetUp(A));
+  PetscCall(SpikeTestSetUp(A, 200));
   PetscCall(RanksMat(RANKS_WEAK, 1.0, A));
   PetscCall(MatGetVecType(A, &vectype));
   PetscCall(
@@ -442,7 +442,7 @@ static PetscErrorCode TestRanks(void)
     PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
     PetscCall(MatSetSizes(A, 200, 200, PETSC_DECIDE, PETSC_DECIDE));
     PetscCall(SpikeTestSetMatType(A, MATAIJ));
-    PetscCall(MatSetUp(A));
+    PetscCall(SpikeTestSetUp(A, 200));
     PetscCall(RanksMat((RanksKind)kind, 1.0, A));
     PetscCall(MatCreateVecs(A, &x, &b));
     PetscCall(SpikeTestSetRandom(b, 6));

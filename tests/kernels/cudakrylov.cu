@@ -164,8 +164,8 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
     Check(values, info->name, n, "a vector differs");
   }
   for (PetscInt k = 0; k < info->ndots; k++)
-    Check(PetscAbsScalar(wanted[k] - cuda->local[k]) <= 64 * PETSC_MACHINE_EPSILON * (1.0 + n), info->name, n,
-          "a sum differs");
+    Check(PetscAbsScalar(wanted[k] - cuda->local[k]) <= NUMBERS_SIZE * 64 * PETSC_MACHINE_EPSILON * (1.0 + n),
+          info->name, n, "a sum differs");
   for (PetscInt k = 0; k < info->nvectors; k++) {
     PetscCall(PetscFree2(a[k], b[k]));
     PetscCallCUDA(cudaFree(d[k]));

@@ -28,6 +28,9 @@ static inline PetscScalar Random(void)
 #endif
 }
 
+/* The square of a difference of two complex numbers is up to 8, which bounds of sums are multiples of */
+#define NUMBERS_SIZE (PetscDefined(USE_COMPLEX) ? 8 : 1)
+
 /* By seed and place alone, in both parts of complex numbers */
 static inline PetscScalar NumberAt(PetscInt seed, PetscInt i)
 {

@@ -6,6 +6,20 @@
 #define SPIKE_NARROW_LEAST ((PetscInt64)1 << 25)
 
 /*
+  v less what was put into a for it. Parts of single precision come back as volatile ones: GCC 12.2 at -O2 takes a
+  complex number for the same after it was rounded to single precision and back
+*/
+static PetscScalar SpikeKrylovTaken(PetscSpikePrecision precision, const void *a, PetscCount t, PetscScalar v)
+{
+  const volatile float *low  = (const volatile float *)((const SpikeSingle *)a + t);
+  PetscReal            *part = (PetscReal *)&v;
+
+  if (precision != PETSC_SPIKE_PRECISION_SINGLE) return v - SpikeHostGet(precision, a, t);
+  for (size_t k = 0; k < sizeof(v) / sizeof(*part); k++) part[k] -= (PetscReal)low[k];
+  return v;
+}
+
+/*
   Values of rows begin to end - 1 of a bundle, and what rounding has taken from each row. Returns the largest magnitude,
   PETSC_MAX_REAL where one is infinite or no number
 */
@@ -21,12 +35,13 @@ static PetscReal SpikeKrylovNarrowBundle(const SpikeDIA *dia, PetscInt begin, Pe
 
     for (PetscInt r = 0; r < end - begin; r++) {
       const PetscReal size = PetscAbsScalar(val[r]);
+      PetscScalar     lost;
 
       if (!(size <= most)) most = size <= PETSC_MAX_REAL ? size : PETSC_MAX_REAL;
       SpikeHostPut(c->base.precision, c->val, at + r, val[r]);
-      if (SpikeHostGet(c->base.precision, c->val, at + r) == val[r]) continue;
-      c->base.exact = PETSC_FALSE;
-      taken[r] += val[r] - SpikeHostGet(c->base.precision, c->val, at + r);
+      lost = SpikeKrylovTaken(c->base.precision, c->val, at + r, val[r]);
+      if (lost != (PetscScalar)0.0) c->base.exact = PETSC_FALSE;
+      taken[r] += lost;
     }
   }
   for (PetscInt r = 0; r < end - begin; r++) c->correction[begin + r] = (SpikeSingle)taken[r];
