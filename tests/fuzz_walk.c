@@ -100,10 +100,13 @@ static PetscBool IsFused(const Walk *w)
                      !strcmp(w->method, KSPCGFUSED));
 }
 
-/* Products of a MATAIJCUSPARSE want vectors on the device, and PETSc's methods do not care */
-static PetscBool Mixed(const Walk *w)
+/*
+  Vectors are of any kind for the fused methods, and where PCSPIKE is all. PETSc's methods do not care where a vector
+  is, and the sum of one on a device and one on the host loses memory
+*/
+static PetscBool Mixed(Fuzz *f, const Walk *w)
 {
-  return (PetscBool)(strcmp(w->type, MATAIJCUSPARSE) || IsFused(w));
+  return (PetscBool)(!f->device || IsFused(w) || !strcmp(w->method, KSPPREONLY));
 }
 
 /* The vectors of a solve are of any kind, whatever the matrix is */
@@ -123,11 +126,11 @@ static PetscErrorCode NewVec(Fuzz *f, Walk *w, Vec *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Their work vectors are like x of the last solve, whatever the matrix is now */
+/* Work vectors of PETSc's methods are like x of the first solve, whatever x and the matrix are now */
 static PetscErrorCode Renew(Walk *w)
 {
   PetscFunctionBegin;
-  if (!Mixed(w) && !strcmp(w->method, KSPGMRES)) {
+  if (!strcmp(w->method, KSPGMRES)) {
     PetscCall(KSPReset(w->ksp));
     PetscCall(Operators(w));
   }
@@ -184,7 +187,7 @@ static PetscErrorCode DoSolve(Fuzz *f, Walk *w)
   if (PetscDefined(USE_COMPLEX) || !strcmp(w->method, KSPCGFUSED)) trans = PETSC_FALSE;
   PetscCall(Renew(w));
   PetscCall(Say(w, ";"));
-  if (Mixed(w)) {
+  if (Mixed(f, w)) {
     PetscCall(NewVec(f, w, &b));
     PetscCall(NewVec(f, w, &x));
   } else PetscCall(MatCreateVecs(w->A, &x, &b));
@@ -204,10 +207,11 @@ static PetscErrorCode DoSolve(Fuzz *f, Walk *w)
 
 static PetscErrorCode DoMatSolve(Fuzz *f, Walk *w)
 {
-  const PetscInt m    = FuzzInt(f, 1, 7);
-  const PetscInt kind = f->device ? FuzzInt(f, 0, 3) : 0; /* which of B and X are on the device */
-  Mat            B, X;
-  Vec            b, x;
+  const PetscInt  m    = FuzzInt(f, 1, 7);
+  const PetscInt  kind = f->device ? FuzzInt(f, 0, 3) : 0; /* which of B and X are on the device */
+  const PetscBool any = Mixed(f, w), cuda = (PetscBool)(strstr(w->type, "cu") != NULL);
+  Mat             B, X;
+  Vec             b, x;
 
   PetscFunctionBegin;
   PetscCall(Renew(w));
@@ -218,8 +222,8 @@ static PetscErrorCode DoMatSolve(Fuzz *f, Walk *w)
     PetscCall(MatDenseRestoreColumnVecWrite(B, k, &b));
   }
   PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
-  if (kind & 1 || (f->device && !Mixed(w))) PetscCall(MatConvert(B, MATDENSECUDA, MAT_INPLACE_MATRIX, &B));
-  if (kind & 2 || (f->device && !Mixed(w))) PetscCall(MatConvert(X, MATDENSECUDA, MAT_INPLACE_MATRIX, &X));
+  if (any ? kind & 1 : cuda) PetscCall(MatConvert(B, MATDENSECUDA, MAT_INPLACE_MATRIX, &B));
+  if (any ? kind & 2 : cuda) PetscCall(MatConvert(X, MATDENSECUDA, MAT_INPLACE_MATRIX, &X));
   PetscCall(KSPSetInitialGuessNonzero(w->ksp, PETSC_FALSE));
   PetscCall(Say(w, "; solve %" PetscInt_FMT " columns", m));
   PetscCall(KSPMatSolve(w->ksp, B, X));
@@ -281,6 +285,18 @@ static PetscErrorCode DoValues(Fuzz *f, Walk *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The diagonal of PCJACOBI stays where it was */
+static PetscErrorCode Moved(Walk *w)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetPC(w->ksp, &pc));
+  if (!strcmp(w->pctype, PCJACOBI)) PetscCall(PCReset(pc));
+  PetscCall(Operators(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Another matrix: pattern, type, or both */
 static PetscErrorCode DoMat(Fuzz *f, Walk *w)
 {
@@ -297,7 +313,7 @@ static PetscErrorCode DoMat(Fuzz *f, Walk *w)
   PetscCall(MatDestroy(&w->P));
   PetscCall(NewMat(w, &w->A));
   w->bound = PETSC_FALSE;
-  PetscCall(Operators(w));
+  PetscCall(Moved(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,7 +324,7 @@ static PetscErrorCode DoConvert(Fuzz *f, Walk *w)
   PetscCall(Say(w, "; MatConvert() in place to %s", w->type));
   PetscCall(MatConvert(w->A, w->type, MAT_INPLACE_MATRIX, &w->A));
   PetscCall(MatBoundToCPU(w->A, &w->bound));
-  PetscCall(Operators(w));
+  PetscCall(Moved(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -18,10 +18,24 @@ static PetscErrorCode KSPBuildSolution_Fused(KSP ksp, Vec v, Vec *V)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* n work vectors, and none that is like those before them */
+PetscErrorCode KSPFusedSetWorkVecs(KSP ksp, PetscInt n)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&f->run.guess));
+  PetscCall(VecDestroy(&f->run.built));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&f->run.placed[i]));
+  f->run.useguess = PETSC_FALSE;
+  if (n) PetscCall(KSPSetWorkVecs(ksp, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPSetUp_Fused(KSP ksp)
 {
   PetscFunctionBegin;
-  PetscCall(KSPSetWorkVecs(ksp, ((KSPFused *)ksp->data)->method->nwork));
+  PetscCall(KSPFusedSetWorkVecs(ksp, ((KSPFused *)ksp->data)->method->nwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -32,10 +46,7 @@ PetscErrorCode KSPReset_Fused(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPFusedDestroyState(f));
   PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
-  PetscCall(VecDestroy(&f->run.guess));
-  PetscCall(VecDestroy(&f->run.built));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&f->run.placed[i]));
-  f->run.useguess = PETSC_FALSE;
+  PetscCall(KSPFusedSetWorkVecs(ksp, 0));
   PetscCall(KSPFusedBasisDestroy(f));
   PetscCall(KSPFusedRhsDestroy(f));
   PetscCall(KSPDestroy(&f->plain));

@@ -11,4 +11,5 @@
 
 PETSC_INTERN PetscErrorCode KSPCreate_Fused(KSP, const KSPFusedMethod *);
 PETSC_INTERN PetscErrorCode KSPReset_Fused(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedSetWorkVecs(KSP, PetscInt);
 PETSC_INTERN PetscErrorCode KSPDestroy_Fused(KSP);

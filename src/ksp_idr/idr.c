@@ -97,7 +97,7 @@ static PetscErrorCode KSPSetUp_IDRFused(KSP ksp)
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(MatGetSize(A, &n, NULL));
   s = PetscMax(1, PetscMin(idr->s, n)); /* no more shadow vectors than rows are independent */
-  PetscCall(KSPSetWorkVecs(ksp, first + 3 * s));
+  PetscCall(KSPFusedSetWorkVecs(ksp, first + 3 * s));
   idr->G        = ksp->work + first;
   idr->U        = idr->G + s;
   idr->P        = idr->U + s;
