@@ -13,6 +13,7 @@ static char help[] = "Krylov steps on the device against the host.\n\
 #include "pieces.h"
 #include "random.h"
 #include "share.h"
+#include <vector>
 
 #define GUARD 4
 #define MANY  1000000 /* rows of a matrix that have the shorter test */
@@ -24,6 +25,13 @@ static void Check(bool ok, const char step[], PetscInt n, const char what[])
   checks++;
   if (ok) return;
   if (++failures <= 20) printf("# %s, n %ld: %s\n", step, (long)n, what);
+}
+
+/* Sizes of a test, with -small the first ones alone */
+static std::vector<PetscInt> Sizes(bool small, std::vector<PetscInt> first, const std::vector<PetscInt> &others)
+{
+  if (!small) first.insert(first.end(), others.begin(), others.end());
+  return first;
 }
 
 static PetscErrorCode ThereAgain(const void *from, size_t bytes, void *there)
@@ -174,10 +182,11 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
 }
 
 /* Each step, and once more in a state that has memory for steps alone */
-static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscBool small)
+static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, bool small)
 {
-  const PetscInt sizes[] = {0, 1, 2, 3, 31, 32, 255, 256, 257, 511, 512, 513, 1025, 4099, 100001, 1000003};
-  SpikeKrylov    alone;
+  const std::vector<PetscInt> sizes = Sizes(small, {0, 1, 33, 257, 513},
+                                            {2, 3, 31, 32, 255, 256, 511, 512, 1025, 4099, 100001, 1000003});
+  SpikeKrylov                 alone;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&alone, sizeof(alone)));
@@ -187,12 +196,10 @@ static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscBool 
   for (int step = 0; step < SPIKE_KRYLOV_NSTEPS; step++) {
     const PetscInt before = failures;
 
-    for (PetscInt n : sizes) {
-      if (small && n > 600) break;
+    for (PetscInt n : sizes)
       for (PetscInt offset = 0; offset < 2; offset++)
         for (SpikeKrylov *s : {cuda, &alone})
           if (ShareNext()) PetscCall(TestStep(host, s, (SpikeKrylovStep)step, n, offset));
-    }
     printf("%s %d - cuda step %s\n", failures > before ? "not ok" : "ok", step + 1, SpikeKrylovSteps[step].name);
   }
   PetscCall((*alone.k->destroy)(&alone));
@@ -648,7 +655,7 @@ static PetscErrorCode TestCluster(SpikeKrylov *cuda, bool small, bool *clusters)
 
       if (!ShareNext()) continue;
       /* of complex ones fewer fit */
-      for (PetscInt n : {1, 2, 3, 31, 63, 64, 65, 127, 129, 1000, 1023, 1024, 1025, 2049})
+      for (PetscInt n : Sizes(small, {1, 33, 64, 129, 1025}, {2, 3, 31, 63, 65, 127, 1000, 1023, 1024, 2049}))
         PetscCall(TestIterate(cuda, n, width, KSP_FUSED_SPMV_DIA, method, diagonal, right, symmetric, 0, type,
                               PetscDefined(USE_COMPLEX) && n > 1025 ? &some : NULL));
       /* one less than whole warps, from the largest number of rows on */
@@ -708,15 +715,14 @@ int main(int argc, char **argv)
   {
     const PetscInt before = failures;
 
-    for (PetscInt n : {1, 300, 100000})
+    for (PetscInt n : Sizes(small, {1, 300}, {100000}))
       if (ShareNext()) PetscCall(TestPosts(&ondevice, n));
     printf("%s %d - cuda recurrences and posts\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 1);
   }
   {
     const PetscInt before = failures;
 
-    for (PetscInt n : {1, 7, 8, 9, 31, 32, 33, 1000, 5001, 500003}) {
-      if (small && n > 1000) break;
+    for (PetscInt n : Sizes(small, {1, 9, 33, 1000}, {7, 8, 31, 32, 5001, 500003})) {
       for (PetscInt width : {2, 7, 27}) {
         if (!ShareNext()) continue;
         PetscCall(TestMult(&cuda, n, width, SCATTERED, KSP_FUSED_SPMV_SELL, KSP_FUSED_SPMV_SELL));
@@ -728,21 +734,21 @@ int main(int argc, char **argv)
     }
     for (PetscInt width : {63, 128, 129})
       if (ShareNext())
-        PetscCall(TestMult(&cuda, 20000, width, DIAGONALS, KSP_FUSED_SPMV_AUTO,
+        PetscCall(TestMult(&cuda, small ? 2000 : 20000, width, DIAGONALS, KSP_FUSED_SPMV_AUTO,
                            width > 128 ? KSP_FUSED_SPMV_SELL : KSP_FUSED_SPMV_DIA));
     /* rows for pieces, 8 times what fills the device */
     if (!small)
       PetscCall(
         TestMult(&cuda, 8 * 4 * multiprocessors * 4096 + 4173, 7, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_DIA));
-    PetscCall(TestMult(&cuda, 300, 129, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_PETSC));
-    PetscCall(TestMult(&cuda, 1000, 2, FULLROW, KSP_FUSED_SPMV_AUTO, KSP_FUSED_SPMV_PETSC));
+    if (ShareNext()) PetscCall(TestMult(&cuda, 300, 129, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_PETSC));
+    if (ShareNext()) PetscCall(TestMult(&cuda, 1000, 2, FULLROW, KSP_FUSED_SPMV_AUTO, KSP_FUSED_SPMV_PETSC));
     printf("%s %d - cuda products with steps\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 2);
   }
   {
     const PetscInt before = failures;
 
-    for (PetscInt n : {1, 2, 33, 1000, 5001, 70001, 400003}) { /* the last two: copies with a lane a row */
-      if (small && n > 1000) break;
+    /* the last two: copies with a lane a row */
+    for (PetscInt n : Sizes(small, {1, 33, 1000}, {2, 5001, 70001, 400003})) {
       for (PetscInt width : {7, 27}) {
         for (KSPFusedSpMVType form : {KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_SELL}) {
           for (int k = 0; k < 3; k++) {
@@ -762,7 +768,7 @@ int main(int argc, char **argv)
     const PetscInt before = failures;
     bool           clusters;
 
-    PetscCall(TestCluster(&ondevice, small ? true : false, &clusters));
+    PetscCall(TestCluster(&ondevice, small, &clusters));
     printf("%s %d - cuda iterations by one cluster of thread blocks%s\n", failures > before ? "not ok" : "ok",
            SPIKE_KRYLOV_NSTEPS + 4, clusters ? "" : " # SKIP the device has none");
   }
@@ -779,7 +785,7 @@ int main(int argc, char **argv)
   {
     const PetscInt before = failures;
 
-    if (ShareNext()) PetscCall(TestLent(&cuda, small ? 600 : MANY));
+    PetscCall(TestLent(&cuda, small ? 600 : MANY));
     printf("%s %d - cuda products of blocks\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok",
            SPIKE_KRYLOV_NSTEPS + 6, SPIKE_KRYLOV_NSTEPS + 6, (long)checks);
   }
