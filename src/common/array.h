@@ -29,6 +29,17 @@ static inline PetscErrorCode SpikeVecRestoreArray(Vec v, SpikeAccess access, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where the current values of a vector are */
+static inline PetscErrorCode SpikeVecGetMemType(Vec v, PetscMemType *memtype)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeVecGetArray(v, SPIKE_READ, &a, memtype));
+  PetscCall(SpikeVecRestoreArray(v, SPIKE_READ, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode SpikeMatDenseGetArray(Mat A, SpikeAccess access, PetscScalar **a, PetscMemType *memtype)
 {
   PetscFunctionBegin;

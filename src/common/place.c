@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* place.c: where matrices and vectors are */
 #include "place.h"
+#include "array.h"
 #include <petsc/private/vecimpl.h>
 
 PetscBool SpikeVecHasArray(Vec v)
@@ -8,7 +9,7 @@ PetscBool SpikeVecHasArray(Vec v)
   return (PetscBool)(v->petscnative || v->ops->getarray || v->ops->getarrayread);
 }
 
-PetscErrorCode SpikeMatIsOnDevice(Mat A, PetscBool *is)
+PetscErrorCode SpikeMatWantsDeviceVecs(Mat A, PetscBool *is)
 {
   VecType   type;
   PetscBool bound;
@@ -25,26 +26,23 @@ PetscErrorCode SpikeMatIsOnDevice(Mat A, PetscBool *is)
 
 PetscErrorCode SpikeVecIsOnDevice(Vec v, PetscBool *is)
 {
-  const PetscScalar *array;
-  PetscMemType       memtype;
+  PetscMemType memtype;
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   if (!SpikeVecHasArray(v)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetArrayReadAndMemType(v, &array, &memtype));
-  PetscCall(VecRestoreArrayReadAndMemType(v, &array));
+  PetscCall(SpikeVecGetMemType(v, &memtype));
   *is = (PetscBool)PetscMemTypeDevice(memtype);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode SpikeVecIsHalfBound(Vec v, PetscBool *is)
 {
-  PetscBool cuda, device, bound;
+  PetscBool cuda, bound;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &cuda, VECSEQCUDA, VECMPICUDA, ""));
-  PetscCall(SpikeVecIsOnDevice(v, &device));
   PetscCall(VecBoundToCPU(v, &bound));
-  *is = (PetscBool)(cuda && !device && !bound);
+  *is = (PetscBool)(cuda && !bound);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

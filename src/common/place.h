@@ -12,7 +12,10 @@
 /* Vectors without arrays, as those that SLEPc's Jacobi-Davidson puts together of several, are in no place */
 PETSC_INTERN PetscBool SpikeVecHasArray(Vec);
 
-/* Whether products of A want arrays of a device; whether the array of v is one; whether it is such a duplicate */
-PETSC_INTERN PetscErrorCode SpikeMatIsOnDevice(Mat A, PetscBool *is);
+/*
+  Whether products of A want arrays of a device, wherever its entries are; whether the array of v is one; whether v,
+  whose array is of the host, is such a duplicate
+*/
+PETSC_INTERN PetscErrorCode SpikeMatWantsDeviceVecs(Mat A, PetscBool *is);
 PETSC_INTERN PetscErrorCode SpikeVecIsOnDevice(Vec v, PetscBool *is);
 PETSC_INTERN PetscErrorCode SpikeVecIsHalfBound(Vec v, PetscBool *is);

@@ -258,7 +258,7 @@ typedef struct {
   Vec                guess;         /* right preconditioning: the initial guess, where x is the correction */
   PetscBool          useguess;
   Vec                built;     /* KSPBuildSolution() without a vector of the caller, where x is not the solution */
-  Vec                placed[2]; /* x and b on the device, where those of the caller are not: fusedplace.h */
+  Vec                placed[2]; /* x and b where work[0] is, if those of the caller are not: fusedplace.h */
   KSPFusedUpdate     update;
   PetscReal          unit; /* b and x are divided by it in this solve: fusedtruth.h */
   Vec                rhs;  /* b of the caller, where the unit is not 1 */

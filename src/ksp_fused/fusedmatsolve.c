@@ -4,6 +4,7 @@
 #include "fusedplace.h"
 #include "fusedrhs.h"
 #include "fusedrhsmat.h"
+#include "common/array.h"
 #include "common/ordered.h"
 #include <petsc/private/pcimpl.h>
 
@@ -19,8 +20,7 @@ static PetscErrorCode KSPFusedMemTypes_Private(Vec x, Mat B, Mat X, PetscMemType
   const PetscScalar *array;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(x, &array, &memtype[0]));
-  PetscCall(VecRestoreArrayReadAndMemType(x, &array));
+  PetscCall(SpikeVecGetMemType(x, &memtype[0]));
   PetscCall(MatDenseGetArrayReadAndMemType(B, &array, &memtype[1]));
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &array));
   PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
@@ -236,11 +236,12 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
   KSPFused      *f = (KSPFused *)ksp->data;
   KSPFusedRhs   *c;
   SpikeOrdered   ordered;
+  PetscBool      there;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(SpikeKSPBegin(ksp));
-  PetscCall(KSPFusedPlaceWork(ksp));
+  PetscCall(KSPFusedPlaceWork(ksp, &there));
   if (ksp->res_hist_reset) ksp->res_hist_len = 0; /* a PETSc before 3.26 does so for single solves only */
   if (!f->rhs) PetscCall(PetscNew(&f->rhs));
   c = f->rhs;

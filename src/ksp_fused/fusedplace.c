@@ -23,17 +23,20 @@ static PetscErrorCode KSPFusedRemake_Private(KSP ksp, Mat A)
 }
 
 /* Work vectors are as the first x was since the last setup, also where the matrix is another one now */
-PetscErrorCode KSPFusedPlaceWork(KSP ksp)
+PetscErrorCode KSPFusedPlaceWork(KSP ksp, PetscBool *there)
 {
   Mat       A;
-  PetscBool device, there, half;
+  PetscBool remake;
 
   PetscFunctionBegin;
+  PetscCall(SpikeVecIsOnDevice(ksp->work[0], there));
+  if (*there) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  PetscCall(SpikeMatIsOnDevice(A, &device));
-  PetscCall(SpikeVecIsOnDevice(ksp->work[0], &there));
-  PetscCall(SpikeVecIsHalfBound(ksp->work[0], &half));
-  if ((device && !there) || half) PetscCall(KSPFusedRemake_Private(ksp, A));
+  PetscCall(SpikeMatWantsDeviceVecs(A, &remake));
+  if (!remake) PetscCall(SpikeVecIsHalfBound(ksp->work[0], &remake));
+  if (!remake) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPFusedRemake_Private(ksp, A));
+  PetscCall(SpikeVecIsOnDevice(ksp->work[0], there));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -45,8 +48,7 @@ PetscErrorCode KSPFusedPlaceBegin(KSP ksp, KSPFusedPlace *p)
   PetscFunctionBegin;
   p->x = p->b = NULL;
   if (!SpikeVecHasArray(ksp->vec_sol) || !SpikeVecHasArray(ksp->work[0])) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPFusedPlaceWork(ksp));
-  PetscCall(SpikeVecIsOnDevice(ksp->work[0], &on[0]));
+  PetscCall(KSPFusedPlaceWork(ksp, &on[0]));
   PetscCall(SpikeVecIsOnDevice(ksp->vec_sol, &on[1]));
   PetscCall(SpikeVecIsOnDevice(ksp->vec_rhs, &on[2]));
   if (on[0] == on[1] && on[0] == on[2]) PetscFunctionReturn(PETSC_SUCCESS);

@@ -13,5 +13,5 @@ typedef struct {
 PETSC_INTERN PetscErrorCode KSPFusedPlaceBegin(KSP, KSPFusedPlace *);
 PETSC_INTERN PetscErrorCode KSPFusedPlaceEnd(KSP, PetscBool failed, KSPFusedPlace *);
 
-/* Work vectors alone */
-PETSC_INTERN PetscErrorCode KSPFusedPlaceWork(KSP);
+/* Work vectors alone, and whether they are on the device then */
+PETSC_INTERN PetscErrorCode KSPFusedPlaceWork(KSP, PetscBool *there);

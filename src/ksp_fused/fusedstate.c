@@ -3,6 +3,7 @@
 #include "fusedstate.h"
 #include "adapters.h"
 #include "common/agree.h"
+#include "common/array.h"
 #include "fusedranks.h"
 #include <petsc/private/pcimpl.h>
 
@@ -89,28 +90,22 @@ PetscErrorCode KSPFusedDestroyState(KSPFused *f)
 }
 
 /*
-  The state in the backend that holds all vectors; without one in the host's. The state of the solve before is kept
-  where it fits. Scalars stay on the device (ondevice) on one rank, where the backend can wait for its posts
+  The state in the backend that holds all vectors, x and work vectors that are like the first one; without one in the
+  host's. The state of the solve before is kept where it fits. Scalars stay on the device (ondevice) on one rank, where
+  the backend can wait for its posts
 */
 static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
 {
   KSPFused                 *f = (KSPFused *)ksp->data;
-  const SpikeKrylovKernels *k = NULL;
+  const SpikeKrylovKernels *k;
   PetscBool                 ondevice;
-  Vec                       x;
-  PetscMemType              memtype;
-  const PetscScalar        *array;
+  PetscMemType              memtype[2];
 
   PetscFunctionBegin;
-  for (PetscInt i = -1; i < ksp->nwork; i++) {
-    const SpikeKrylovKernels *ki;
-
-    x = i < 0 ? ksp->vec_sol : ksp->work[i];
-    PetscCall(VecGetArrayReadAndMemType(x, &array, &memtype));
-    PetscCall(VecRestoreArrayReadAndMemType(x, &array));
-    ki = SpikeKrylovKernelsFind(memtype);
-    k  = i < 0 || ki == k ? ki : NULL;
-  }
+  PetscCall(SpikeVecGetMemType(ksp->vec_sol, &memtype[0]));
+  PetscCall(SpikeVecGetMemType(ksp->work[0], &memtype[1]));
+  k = SpikeKrylovKernelsFind(memtype[0]);
+  if (SpikeKrylovKernelsFind(memtype[1]) != k) k = NULL;
   f->basis.usevec = (PetscBool)(f->method->basis && (f->options.petsc || !k || f->basis.ncolumns > k->maxcolumns));
   if (!k || f->basis.usevec) k = SpikeKrylovKernelsFind(PETSC_MEMTYPE_HOST);
   ondevice = (PetscBool)(k->wait && f->size == 1);

@@ -247,7 +247,7 @@ PetscErrorCode PCSpikeRefineVectors_Private(PC pc)
 
   PetscFunctionBegin;
   if (f->r) {
-    PetscCall(SpikeMatIsOnDevice(A, &device));
+    PetscCall(SpikeMatWantsDeviceVecs(A, &device));
     PetscCall(SpikeVecIsOnDevice(f->r, &there));
     if (device && !there) PetscCall(PCSpikeRefineReset_Private(pc));
   }
