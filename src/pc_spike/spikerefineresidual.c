@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikerefineresidual.c: the residual of a solve, and the norms of its backward error, in one pass with one wait */
 #include "spikeimpl.h"
+#include "common/array.h"
 #include "common/attempt.h"
 #include "common/petsccompat.h"
 
@@ -20,14 +21,12 @@ PetscErrorCode PCSpikeResidualReserve_Private(PC pc)
   PC_Spike                 *s = (PC_Spike *)pc->data;
   PCSpikeRefinement        *f = &s->refine;
   const SpikeKrylovKernels *k;
-  const PetscScalar        *array;
   PetscMemType              memtype;
   PetscErrorCode            ierr;
 
   PetscFunctionBegin;
   if (f->reserved) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetArrayReadAndMemType(f->r, &array, &memtype));
-  PetscCall(VecRestoreArrayReadAndMemType(f->r, &array));
+  PetscCall(SpikeVecGetMemType(f->r, &memtype));
   f->reserved = PETSC_TRUE;
   k           = SpikeKrylovKernelsFind(memtype);
   if (f->sums.k == k) PetscFunctionReturn(PETSC_SUCCESS);
@@ -60,63 +59,27 @@ PetscErrorCode PCSpikeResidualReset_Private(PCSpikeRefinement *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where all three vectors are in the memory of the state, r <- b - r and the sums of squares of r, x and b */
-static PetscErrorCode PCSpikeResidualDevice_Private(SpikeKrylov *s, Vec b, Vec x, Vec r, PetscBool *here)
+/* r <- b - r and the sums of squares of r, x and b, in the memory of the state, where the vectors are or come to */
+static PetscErrorCode PCSpikeResidualSums_Private(SpikeKrylov *s, Vec b, Vec x, Vec r)
 {
-  const PetscScalar *ab, *ax;
-  PetscScalar       *ar, *v[3];
-  PetscMemType       mb, mx, mr;
-  PetscInt           n;
-  PetscErrorCode     ierr = PETSC_SUCCESS;
+  SpikeArray     ab, ax, ar;
+  PetscScalar   *v[3];
+  PetscInt       n;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(r, &n));
-  PetscCall(VecGetArrayReadAndMemType(b, &ab, &mb));
-  PetscCall(VecGetArrayReadAndMemType(x, &ax, &mx));
-  PetscCall(VecGetArrayAndMemType(r, &ar, &mr));
-  v[0]  = (PetscScalar *)ab;
-  v[1]  = (PetscScalar *)ax;
-  v[2]  = ar;
-  *here = (PetscBool)(SpikeKrylovKernelsFind(mb) == s->k && SpikeKrylovKernelsFind(mx) == s->k &&
-                      SpikeKrylovKernelsFind(mr) == s->k);
-  if (*here) {
-    ierr = (*s->k->step)(s, SPIKE_RESIDUAL, n, v);
-    if (!ierr) ierr = (*s->k->sums)(s, SPIKE_RESIDUAL);
-  }
-  PetscCall(VecRestoreArrayAndMemType(r, &ar));
-  PetscCall(VecRestoreArrayReadAndMemType(x, &ax));
-  PetscCall(VecRestoreArrayReadAndMemType(b, &ab));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The same on the host, in a state that is the caller's: nothing is allocated */
-static PetscErrorCode PCSpikeResidualHost_Private(SpikeKrylov *s, Vec b, Vec x, Vec r)
-{
-  SpikeKrylovScalars scalars;
-  const PetscScalar *ab, *ax;
-  PetscScalar       *ar, *v[3];
-  PetscInt           n;
-  PetscErrorCode     ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(s, sizeof(*s)));
-  PetscCall(PetscMemzero(&scalars, sizeof(scalars)));
-  s->k       = SpikeKrylovKernelsFind(PETSC_MEMTYPE_HOST);
-  s->scalars = &scalars;
-  PetscCall(VecGetLocalSize(r, &n));
-  PetscCall(VecGetArrayRead(b, &ab));
-  PetscCall(VecGetArrayRead(x, &ax));
-  PetscCall(VecGetArray(r, &ar));
-  v[0] = (PetscScalar *)ab;
-  v[1] = (PetscScalar *)ax;
-  v[2] = ar;
+  PetscCall(SpikeArrayGet(b, s->k->memtype, SPIKE_READ, &ab));
+  PetscCall(SpikeArrayGet(x, s->k->memtype, SPIKE_READ, &ax));
+  PetscCall(SpikeArrayGet(r, s->k->memtype, SPIKE_READ_WRITE, &ar));
+  v[0] = ab.a;
+  v[1] = ax.a;
+  v[2] = ar.a;
   ierr = (*s->k->step)(s, SPIKE_RESIDUAL, n, v);
   if (!ierr) ierr = (*s->k->sums)(s, SPIKE_RESIDUAL);
-  s->scalars = NULL;
-  PetscCall(VecRestoreArray(r, &ar));
-  PetscCall(VecRestoreArrayRead(x, &ax));
-  PetscCall(VecRestoreArrayRead(b, &ab));
+  PetscCall(SpikeArrayRestore(&ar));
+  PetscCall(SpikeArrayRestore(&ax));
+  PetscCall(SpikeArrayRestore(&ab));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -141,21 +104,29 @@ static PetscErrorCode PCSpikeResidualHost_Private(SpikeKrylov *s, Vec b, Vec x, 
 */
 PetscErrorCode PCSpikeResidual_Private(PC pc, PetscBool trans, PetscBool first, Vec b, Vec x, Vec r, PetscReal norms[3])
 {
-  SpikeKrylov       *device = &((PC_Spike *)pc->data)->refine.sums, host;
-  const SpikeKrylov *s      = device;
-  const Mat          A      = PCSpikeRefineMatrix_Private(pc);
-  PetscBool          here   = PETSC_FALSE;
+  SpikeKrylov       *device = &((PC_Spike *)pc->data)->refine.sums, host, *s = device->k ? device : &host;
+  SpikeKrylovScalars scalars; /* of the host: nothing is allocated */
+  const Mat          A     = PCSpikeRefineMatrix_Private(pc);
+  const Vec          all[] = {b, x, r};
   PetscReal          sums[3];
 
   PetscFunctionBegin;
   if (device->k && first) PetscCall((*device->k->push)(device, PETSC_TRUE)); /* on the stream of today */
   if (trans) PetscCall(MatMultTranspose(A, x, r));
   else PetscCall(MatMult(A, x, r));
-  if (device->k) PetscCall(PCSpikeResidualDevice_Private(device, b, x, r, &here));
-  if (!here) {
-    PetscCall(PCSpikeResidualHost_Private(&host, b, x, r));
-    s = &host;
+  for (int i = 0; i < 3 && s == device; i++) {
+    PetscMemType memtype;
+
+    PetscCall(SpikeVecGetMemType(all[i], &memtype));
+    if (SpikeKrylovKernelsFind(memtype) != device->k) s = &host;
   }
+  if (s == &host) {
+    PetscCall(PetscMemzero(&host, sizeof(host)));
+    PetscCall(PetscMemzero(&scalars, sizeof(scalars)));
+    host.k       = SpikeKrylovKernelsFind(PETSC_MEMTYPE_HOST);
+    host.scalars = &scalars;
+  }
+  PetscCall(PCSpikeResidualSums_Private(s, b, x, r));
   for (int i = 0; i < 3; i++) sums[i] = PetscRealPart(s->local[i]);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, 3, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
   for (int i = 0; i < 3; i++) norms[i] = PetscSqrtReal(sums[i]);
