@@ -170,10 +170,10 @@ PetscErrorCode MatSetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscI
 /* Entries that wait, in the order in which they came, into aij; one by one, so that MAT_ROW_ORIENTED does not matter */
 static PetscErrorCode MatDIAReplay_Private(Mat A)
 {
-  Mat_DIA       *a       = (Mat_DIA *)A->data;
-  PetscCount     n       = 0;
-  PetscInt       refused = 0, at[2] = {-1, -1};
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  Mat_DIA       *a = (Mat_DIA *)A->data;
+  PetscCount     n, refused = 0;
+  PetscInt       at[2] = {-1, -1};
+  PetscErrorCode ierr  = PETSC_SUCCESS;
   MatDIAEntry   *entry;
 
   PetscFunctionBegin;
@@ -195,13 +195,12 @@ static PetscErrorCode MatDIAReplay_Private(Mat A)
     PetscCall(PetscSegBufferDestroy(&a->entries));
     PetscCall(ierr);
   }
-  n = refused;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &n, 1, MPIU_COUNT, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  PetscCheck(!n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &refused, 1, MPIU_COUNT, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCheck(!refused, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
              "%" PetscCount_FMT " entries are outside of the pattern, on the first rank from (%" PetscInt_FMT
              ",%" PetscInt_FMT ") on, -1 for none: MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE) allows "
              "them. The others are in the matrix after another assembly",
-             n, at[0], at[1]);
+             refused, at[0], at[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
