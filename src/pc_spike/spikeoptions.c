@@ -374,6 +374,10 @@ static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partition
   a trial finds the factors of several wrong, one, if that costs at most 1e9 operations (`PCSPIKE`); the view and -info
   tell.
 
+  On the host a partition whose own rows have smaller half-bandwidths than the band, by the pattern of the matrix, is
+  factored with these: the view prints the least and the largest of them. On a GPU partitions take the time of the
+  widest, and all have the half-bandwidths of the band.
+
   On a GPU the model weighs the steps of long partitions against the interfaces of many, and the iterations that
   truncation costs, estimated from the sizes of the entries beside the diagonal in some rows at the first setup. Where
   those say nothing, as for a random band of dominance 0.1, few partitions are made, mostly one: slow, and exact up to

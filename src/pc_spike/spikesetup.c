@@ -43,6 +43,7 @@ PetscErrorCode PCSpikeReset_Private(PC pc)
   PetscCall(PCSpikeSegmentsDestroy_Private(pc));
   s->dnewrow = NULL;
   PetscCall(PetscFree2(s->band.start, s->band.active));
+  PetscCall(PetscFree2(s->band.okl, s->band.oku));
   PetscCall(PCSpikeCutsReset_Private(pc));
   PetscCall(PetscFree(s->band.systems));
   PetscCall(PCSpikeBatchReset_Private(pc));
@@ -229,6 +230,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
       PetscCall(PCSpikePlan_Private(pc, 0, NULL, dia));
       if (s->gather.again) PetscFunctionReturn(PETSC_SUCCESS);
       PetscCall(PCSpikeDIAFindSystems_Private(pc, dia));
+      PetscCall(PCSpikeOwnBands_Private(pc, 0, NULL, dia));
     }
   }
   if (!s->diagonals) {
@@ -247,12 +249,14 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     PetscCall(PCSpikeExpectFalloff_Private(pc, B->rmap->n, PETSC_FALSE, nparts, parts));
     PetscCall(PCSpikePlan_Private(pc, nparts, parts, NULL));
     if (!s->gather.again) PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
+    if (!s->gather.again) PetscCall(PCSpikeOwnBands_Private(pc, nparts, parts, NULL));
     if (nparts) PetscCall(PCSpikeRestoreCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(MatDestroy(&s->matching.B)); /* fills go by permutation and scales */
     if (s->gather.again) PetscFunctionReturn(PETSC_SUCCESS);
     if (s->matching.active && s->colmap) PetscCall(PCSpikePlaces_Private(pc, *A));
     s->diagonals = (PetscBool)(dia && !s->info.reordered && !s->matching.active && !s->border.T && !s->cyclic.found &&
                                dia->k->memtype == s->band.k->memtype);
+    if (s->diagonals) PetscCall(PCSpikeOwnBands_Private(pc, 0, NULL, dia));
   }
   if (s->diagonals) {
     PetscCall(MatDestroy(&s->aij));

@@ -151,6 +151,7 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n",
                                    info->partitions, info->min_partition, info->max_partition));
+  PetscCall(PCSpikeOwnView_Private(pc, viewer));
   if (info->cuts)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  %" PetscInt_FMT " partitions chosen to begin where nothing couples two rows\n",

@@ -59,10 +59,15 @@ typedef struct {
   } while (0)
 
 typedef struct {
-  PetscInt            n, kl, ku; /* rows of this rank, half-bandwidths                                               */
-  PetscInt            np;        /* partitions, at least 1                                                           */
-  PetscInt           *start;     /* [np + 1]                                                                         */
-  PetscBool          *active;    /* [np + 1] interface q couples                                                     */
+  PetscInt   n, kl, ku; /* rows of this rank, half-bandwidths                                               */
+  PetscInt   np;        /* partitions, at least 1                                                           */
+  PetscInt  *start;     /* [np + 1]                                                                         */
+  PetscBool *active;    /* [np + 1] interface q couples                                                     */
+  /*
+    NULL, or [np] half-bandwidths okl[p] <= kl, oku[p] <= ku of D in partition p, no entry of which any fill() has
+    farther from the diagonal. B, C and all tips have kl, ku. For a backend without `owns` NULL
+  */
+  PetscInt           *okl, *oku;
   PetscSpikePrecision precision; /* of the factors */
   PetscBool           coupled;   /* spike tips are kept: not the block variant                                       */
   /*
@@ -180,6 +185,11 @@ struct _n_SpikeBandKernels {
   PetscBool enqueues;
   /* works on the partitions of a rank at once: with more of them, which cuts give for nothing, it is faster */
   PetscBool parallel;
+  /*
+    Partitions take the time of their own half-bandwidths, okl and oku. Not where all are worked on at once: then they
+    take the time of the widest
+  */
+  PetscBool owns;
 
   /*
     *holds <- whether it has kernels for half-bandwidths, precision and `pivoting` of a band, of which nothing else is
@@ -193,9 +203,9 @@ struct _n_SpikeBandKernels {
   PetscErrorCode (*bytes)(const SpikeBand *, PetscReal *band, PetscReal *extra);
 
   /*
-    Allocates everything for the shape given by n, kl, ku, np, start, precision, coupled, maxrhs. destroy() accepts a
-    band partly made, and frees what create() allocated, not start and active. reserve() makes room for that many
-    right-hand sides, keeping all else.
+    Allocates everything for the shape given by n, kl, ku, np, start, okl, oku, precision, coupled, maxrhs. destroy()
+    accepts a band partly made, and frees what create() allocated, not start, active, okl and oku. reserve() makes room
+    for that many right-hand sides, keeping all else.
   */
   PetscErrorCode (*create)(SpikeBand *);
   PetscErrorCode (*destroy)(SpikeBand *);

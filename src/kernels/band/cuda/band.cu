@@ -343,6 +343,7 @@ const SpikeBandKernels SpikeBandKernels_CUDA = {
   /* splits */ PETSC_FALSE,
   /* enqueues */ PETSC_TRUE,
   /* parallel */ PETSC_TRUE,
+  /* owns */ PETSC_FALSE,
   /* holds */ SpikeHolds_CUDA,
   /* bytes */ SpikeBytes_CUDA,
   /* create */ SpikeCreate_CUDA,

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 /*
-  Partition p is a band block of its own (ops.h), with a pad on both sides; data->off[p] is its first element. The
-  windows of work space: work holds one column of the largest partition for each right-hand side.
+  Partition p is a band block of its own (ops.h), with its own half-bandwidths and a pad on both sides; data->off[p] is
+  its first element. The windows of work space: work holds one column of the largest partition for each right-hand side.
 */
 
 /*
@@ -31,13 +31,41 @@ static PetscInt SpikeUpper_Private(const SpikeBand *s)
   return s->cholesky ? 0 : s->ku;
 }
 
+/*
+  The layout of partition p; p < 0: as if it had kl, ku. LU of narrow bands is faster with equal half-bandwidths than
+  with one that is smaller (ops_lu_narrow.h)
+*/
+static SpikeHostPart SpikePart_Private(const SpikeBand *s, PetscInt p)
+{
+  const SpikeBandOps *ops = SpikeOps_Private(s);
+  SpikeHostPart       part;
+  PetscInt            K;
+
+  part.kl = p >= 0 && s->okl ? s->okl[p] : s->kl;
+  part.ku = p >= 0 && s->oku ? s->oku[p] : s->ku;
+  K       = PetscMax(part.kl, part.ku);
+  if (p >= 0 && s->okl &&
+      (s->cholesky || (!ops->panel && part.kl && part.ku && K <= PetscMin(SPIKE_NARROW, PetscMin(s->kl, s->ku)))))
+    part.kl = part.ku = K;
+  part.fu       = s->cholesky ? 0 : part.ku;
+  part.ld       = SpikeBandLd(ops, part.kl, part.fu);
+  part.diagonal = SpikeBandDiagonal(ops, part.kl, part.fu);
+  return part;
+}
+
 /* The work space of lu() for the partitions and, with the half-bandwidths exchanged, for their reversed corners */
 static size_t SpikeWorkSize_Private(const SpikeBand *s)
 {
-  const size_t partition = SpikeOps_Private(s)->lu_worksize(s->kl, s->ku),
-               corner    = s->cholesky ? 0 : SpikeCornerOps_Private(s)->lu_worksize(s->ku, s->kl);
+  size_t most = 0;
 
-  return PetscMax(partition, corner) + 64;
+  for (PetscInt p = s->okl ? 0 : -1; p < (s->okl ? s->np : 0); p++) {
+    const SpikeHostPart part      = SpikePart_Private(s, p);
+    const size_t        partition = SpikeOps_Private(s)->lu_worksize(part.kl, part.ku),
+                 corner           = s->cholesky ? 0 : SpikeCornerOps_Private(s)->lu_worksize(part.ku, part.kl);
+
+    most = PetscMax(most, PetscMax(partition, corner));
+  }
+  return most + 64;
 }
 
 static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, PetscReal *extra)
@@ -54,7 +82,14 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
     PetscCall(SpikeBatchBytesSystems(s, band, extra));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *band  = elem * (ld * s->n + (s->np + 1.0) * (SPIKE_BAND_PAD(kl, (PetscReal)fu) + (panel - 1.0) * ld));
+  *band = elem * (ld * s->n + (s->np + 1.0) * (SPIKE_BAND_PAD(kl, (PetscReal)fu) + (panel - 1.0) * ld));
+  for (PetscInt p = 0; p < s->np && s->okl; p++) {
+    const SpikeHostPart part = SpikePart_Private(s, p);
+    const PetscReal     w    = SpikeBandPanel(ops, part.kl, part.fu);
+
+    *band += elem * ((PetscReal)(s->start[p + 1] - s->start[p]) * ((PetscReal)part.ld - ld) +
+                     (w - 1.0) * (PetscReal)part.ld - (panel - 1.0) * ld);
+  }
   *extra = (PetscReal)SpikeWorkSize_Private(s) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
   if (s->nsystems) {
     PetscReal matrix, rest;
@@ -117,26 +152,28 @@ static PetscErrorCode SpikeReserve_Host(SpikeBand *s, PetscInt maxrhs)
 
 static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
 {
-  const PetscInt   np = s->np, kl = s->kl, ku = s->ku;
-  const PetscInt   fu  = SpikeUpper_Private(s);
-  const PetscCount pad = SPIKE_BAND_PAD(kl, fu);
-  SpikeHost       *h;
+  const PetscInt np = s->np, kl = s->kl, ku = s->ku;
+  const PetscInt fu     = SpikeUpper_Private(s);
+  PetscInt       panel  = 1;
+  PetscCount     corner = 0;
+  SpikeHost     *h;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
   s->data      = h;
   h->ops       = SpikeOps_Private(s);
-  h->fu        = fu;
   h->cornerops = SpikeCornerOps_Private(s);
-  h->ld        = SpikeBandLd(h->ops, kl, fu);
-  h->diagonal  = SpikeBandDiagonal(h->ops, kl, fu);
-  PetscCall(PetscMalloc1(np + 1, &h->off));
+  h->pad       = SPIKE_BAND_PAD(kl, fu);
+  PetscCall(PetscMalloc2(np + 1, &h->off, np, &h->part));
   h->off[0] = 0;
   for (PetscInt p = 0; p < np; p++) { /* one pad between two partitions, and each starts on a cache line */
-    const PetscInt n = s->start[p + 1] - s->start[p];
+    const PetscInt      n    = s->start[p + 1] - s->start[p];
+    const SpikeHostPart part = SpikePart_Private(s, p);
 
-    h->off[p + 1] = h->off[p] + ((SpikeBandElements(h->ops, n, kl, ku) + pad + 15) / 16) * 16;
+    h->part[p]    = part;
+    h->off[p + 1] = h->off[p] + ((SpikeBandElements(h->ops, n, part.kl, part.ku) + h->pad + 15) / 16) * 16;
     h->largest    = PetscMax(h->largest, n);
+    panel         = PetscMax(panel, SpikeBandPanel(h->ops, part.kl, part.fu));
   }
   if (s->nsystems) PetscCall(SpikeTriCreateSystems_Host(s));
   if (s->nbatch) PetscCall(SpikeBatchCreateSystems(s, &h->batch));
@@ -149,10 +186,10 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
     PetscCall(PetscCalloc2((PetscCount)(np + 1) * ku * ku, &s->dB, (PetscCount)(np + 1) * kl * kl, &s->dC));
     PetscCall(PetscCalloc4((PetscCount)(np + 1) * kl * ku, &s->dVb, (PetscCount)(np + 1) * ku * kl, &s->dWt,
                            (PetscCount)(np + 1) * ku * ku, &s->dR, (PetscCount)(np + 1) * ku, &s->dpiv));
-    if (!s->cholesky)
-      PetscCall(SpikeBlockAllocate_Private(h->cornerops, kl, ku, SpikeBandElements(h->cornerops, h->maxcorner, ku, kl),
-                                           &h->corneralloc, &h->corner));
-    PetscCall(PetscMalloc1(((PetscCount)h->maxcorner + SpikeBandPanel(h->ops, kl, fu)) * PetscMax(kl, ku), &h->spike));
+    for (PetscInt p = 0; p < np; p++)
+      corner = PetscMax(corner, SpikeBandElements(h->cornerops, h->maxcorner, h->part[p].ku, h->part[p].kl));
+    if (!s->cholesky) PetscCall(SpikeBlockAllocate_Private(h->cornerops, kl, ku, corner, &h->corneralloc, &h->corner));
+    PetscCall(PetscMalloc1(((PetscCount)h->maxcorner + panel) * PetscMax(kl, ku), &h->spike));
     PetscCall(SpikeReserve_Host(s, s->maxrhs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -166,7 +203,7 @@ static PetscErrorCode SpikeDestroy_Host(SpikeBand *s)
   if (h) {
     PetscCall(SpikeTriDestroySystems_Host(s));
     PetscCall(SpikeBatchDestroySystems(&h->batch));
-    PetscCall(PetscFree(h->off));
+    PetscCall(PetscFree2(h->off, h->part));
     PetscCall(PetscFree(h->factorwork));
     PetscCall(PetscFree(h->corneralloc));
     PetscCall(PetscFree(h->spike));
@@ -230,6 +267,7 @@ const SpikeBandKernels SpikeBandKernels_Host = {
   .splits      = PETSC_TRUE,
   .enqueues    = PETSC_FALSE,
   .parallel    = PETSC_FALSE,
+  .owns        = PETSC_TRUE,
   .holds       = NULL,
   .bytes       = SpikeBytes_Host,
   .create      = SpikeCreate_Host,

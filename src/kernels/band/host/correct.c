@@ -10,19 +10,21 @@ typedef struct {
   PetscInt r0, w, rows; /* rows of z, w of which are those of x */
 } SpikeWindow;
 
-static SpikeWindow SpikeGetWindow_Private(const SpikeBand *s, PetscInt n, PetscBool top, PetscInt w)
+static SpikeWindow SpikeGetWindow_Private(const SpikeBand *s, PetscInt p, PetscBool top, PetscInt w)
 {
-  const SpikeBandOps *ops   = ((const SpikeHost *)s->data)->ops;
-  const PetscInt      panel = SpikeBandPanel(ops, s->kl, s->ku);
+  const SpikeHost    *h   = (const SpikeHost *)s->data;
+  const SpikeBandOps *ops = h->ops;
+  const PetscInt      n = s->start[p + 1] - s->start[p], kl = h->part[p].kl, ku = h->part[p].ku;
+  const PetscInt      panel = SpikeBandPanel(ops, kl, ku);
   SpikeWindow         out;
 
   if (top) {
     out.r0   = 0;
     out.w    = PetscMin(n, (w + panel - 1) / panel * panel);
-    out.rows = ops->panel ? PetscMin(n, out.w + s->kl) : out.w;
+    out.rows = ops->panel ? PetscMin(n, out.w + kl) : out.w;
   } else {
-    out.r0 = SpikeBandPartBegin(ops, s->kl, s->ku, n - w);
-    if (s->ku && ops->panel) out.r0 = PetscMin(out.r0, SpikeBandForward(ops, s->kl, s->ku, n - s->ku));
+    out.r0 = SpikeBandPartBegin(ops, kl, ku, n - w);
+    if (s->ku && ops->panel) out.r0 = PetscMin(out.r0, SpikeBandForward(ops, kl, ku, n - s->ku));
     out.w = out.rows = n - out.r0;
   }
   return out;
@@ -71,7 +73,7 @@ PetscErrorCode SpikeCorrect_Host(SpikeBand *s, PetscBool trans, PetscInt p0, Pet
     /* the window at the top, then the one at the bottom; once where they meet */
     for (PetscInt end = 0; end < 2; end++) {
       const PetscBool dotop = (PetscBool)(top && (whole || end == 0)), dobot = (PetscBool)(bot && (whole || end == 1));
-      const SpikeWindow win = SpikeGetWindow_Private(s, n, (PetscBool)(whole || end == 0),
+      const SpikeWindow win = SpikeGetWindow_Private(s, p, (PetscBool)(whole || end == 0),
                                                      whole      ? n
                                                      : end == 0 ? wtop
                                                                 : wbot);
@@ -98,7 +100,7 @@ PetscErrorCode SpikeCorrect_Host(SpikeBand *s, PetscBool trans, PetscInt p0, Pet
         }
       }
       SpikeWindow_Private(h, trans, SpikeHostFactors(s, p), win, dotop ? 0 : w - hb, nrhs, z, xp + win.r0, ldx);
-      PetscCall(PetscLogFlops(nrhs * (2.0 * kl + 2.0 * ku + 2.0) * w));
+      PetscCall(PetscLogFlops(nrhs * (2.0 * h->part[p].kl + 2.0 * h->part[p].ku + 2.0) * w));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

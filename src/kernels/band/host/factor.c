@@ -5,7 +5,8 @@
 /* band <- L U, and D of the systems */
 static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pivot)
 {
-  SpikeHost     *h = (SpikeHost *)s->data;
+  SpikeHost     *h     = (SpikeHost *)s->data;
+  PetscLogDouble flops = 0.0;
   SpikeBandPivot pv;
 
   PetscFunctionBegin;
@@ -17,15 +18,18 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
   }
   if (s->nsystems) PetscCall(SpikeTriFactorSystems_Host(s, pivot));
   for (PetscInt p = 0; p < s->np && h->first; p++) {
+    const PetscInt n = s->start[p + 1] - s->start[p], kl = h->part[p].kl, ku = h->part[p].ku;
+
     SpikeHostPivot(h, pivot, &pv);
-    h->ops->lu(s->start[p + 1] - s->start[p], s->kl, s->ku, SpikeHostBlock(h, p), &pv);
+    h->ops->lu(n, kl, ku, SpikeHostBlock(h, p), &pv);
+    flops += (s->cholesky ? 1.0 : 2.0) * kl * (ku + (h->ops->panel ? kl : 0.0)) * n;
     if (!s->nsystems) pivot->nboost += pv.nboost; /* the same rows as a rule */
     if (pv.badrow >= 0 && pivot->badrow < 0) {
       pivot->badrow   = s->start[p] + pv.badrow;
       pivot->badvalue = pv.badvalue;
     }
   }
-  PetscCall(PetscLogFlops((s->cholesky ? 1.0 : 2.0) * s->kl * (s->ku + (h->ops->panel ? s->kl : 0.0)) * s->n));
+  PetscCall(PetscLogFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -24,14 +24,13 @@ static inline SpikeEntry SpikeEntryPlace(const SpikeBand *s, PetscInt p, PetscIn
 
 PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
 {
-  SpikeHost       *h   = (SpikeHost *)s->data;
-  const PetscCount pad = SPIKE_BAND_PAD(s->kl, h->fu);
+  SpikeHost *h = (SpikeHost *)s->data;
 
   PetscFunctionBegin;
   st->sum = st->dropped = st->maxdropped = st->norm = st->unscaled = 0.0;
   st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
   st->weak                                                = 0;
-  if (h->first) memset(h->first - (size_t)pad * h->ops->size, 0, (size_t)(h->off[s->np] + pad) * h->ops->size);
+  if (h->first) memset(h->first - (size_t)h->pad * h->ops->size, 0, (size_t)(h->off[s->np] + h->pad) * h->ops->size);
   if (s->nsystems) {
     PetscCall(PetscArrayzero(h->dl, s->n));
     PetscCall(PetscArrayzero(h->d, s->n));
@@ -71,16 +70,15 @@ static PetscReal SpikeFillRow_Private(PetscInt i, PetscInt kl, PetscInt ku, Pets
 PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow,
                               SpikeFillStats *st)
 {
-  SpikeHost       *h  = (SpikeHost *)s->data;
-  const PetscInt   kl = s->kl, ku = s->ku, fu = h->fu;
-  const PetscCount ld    = h->ld;
-  const PetscInt  *place = s->rowplace ? s->rowplace : newrow;
-  const PetscBool  plain = (PetscBool)(!newrow && !place && !parts[0].r && !s->nsystems && h->first &&
+  SpikeHost      *h  = (SpikeHost *)s->data;
+  const PetscInt  kl = s->kl, ku = s->ku;
+  const PetscInt *place = s->rowplace ? s->rowplace : newrow;
+  const PetscBool plain = (PetscBool)(!newrow && !place && !parts[0].r && !s->nsystems && h->first &&
                                       !parts[0].colmap &&
                                       s->precision == (PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
-                                                                                      : PETSC_SPIKE_PRECISION_DOUBLE));
-  const double     bound = SpikePrecisionBound(s->precision);
-  PetscInt         p     = 0;
+                                                                                     : PETSC_SPIKE_PRECISION_DOUBLE));
+  const double    bound = SpikePrecisionBound(s->precision);
+  PetscInt        p     = 0;
 
   PetscFunctionBegin;
   PetscCall(SpikeFillBegin_Host(s, st));
@@ -98,10 +96,12 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
       const SpikeCSR *A = &parts[part];
 
       if (plain && !part && i - kl >= s->start[p] && i + ku < s->start[p + 1]) {
-        const PetscInt k = A->ai[r];
-        PetscScalar   *d = (PetscScalar *)h->first + h->off[p] + (i - s->start[p]) * ld + h->diagonal;
+        const PetscInt       k   = A->ai[r];
+        const SpikeHostPart *own = &h->part[p];
+        PetscScalar         *d   = (PetscScalar *)h->first + h->off[p] + (i - s->start[p]) * own->ld + own->diagonal;
 
-        rowsum = SpikeFillRow_Private(i - A->shift, kl, ku, fu, A->ai[r + 1] - k, A->aj + k, A->aa + k, d, ld - 1, st);
+        rowsum   = SpikeFillRow_Private(i - A->shift, own->kl, own->ku, own->fu, A->ai[r + 1] - k, A->aj + k, A->aa + k,
+                                        d, own->ld - 1, st);
         diagonal = PetscAbsScalar(*d);
         for (PetscInt l = 0; PetscIsInfOrNanReal(rowsum) && st->badrow < 0 && l < A->ai[r + 1] - k; l++)
           if (PetscIsInfOrNanScalar(A->aa[k + l])) st->badrow = r; /* else finite entries, whose sum is not */
@@ -126,7 +126,8 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
         }
         switch (SpikeEntryPlace(s, p, j)) {
         case SPIKE_ENTRY_BAND: {
-          const PetscCount t = h->off[p] + (j - s->start[p]) * ld + h->diagonal + i - j;
+          const SpikeHostPart *own = &h->part[p];
+          const PetscCount     t   = h->off[p] + (j - s->start[p]) * own->ld + own->diagonal + i - j;
 
           if (abs > bound && st->overflowrow < 0) st->overflowrow = r;
           if (s->nsystems) {
@@ -134,7 +135,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
             if (i != j && h->begins && h->begins[PetscMax(i, j)] && v != (PetscScalar)0.0 && st->joined < 0)
               st->joined = r;
           }
-          if (h->first && j - i <= fu) SpikeHostPut(s->precision, h->first, t, v);
+          if (h->first && j - i <= own->fu && i - j <= own->kl) SpikeHostPut(s->precision, h->first, t, v);
         } break;
         case SPIKE_ENTRY_B: /* row counted in the last ku of partition p, column in the first ku after it */
           s->dB[(PetscCount)(p + 1) * ku * ku + (i - (s->start[p + 1] - ku)) +

@@ -28,9 +28,9 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
   const SpikeHost *h  = (const SpikeHost *)s->data;
   const PetscInt   kl = s->kl, ku = s->ku, first = s->start[p], end = s->start[p + 1];
   /* rows before `own` have columns before the partition, those from `above` on after it */
-  const PetscInt   own = PetscMin(i1, PetscMax(i0, first - o)), above = PetscMax(own, PetscMin(i1, end - o));
-  const PetscCount ld    = h->ld;
-  const double     bound = SpikePrecisionBound(s->precision);
+  const PetscInt       own = PetscMin(i1, PetscMax(i0, first - o)), above = PetscMax(own, PetscMin(i1, end - o));
+  const SpikeHostPart *part  = &h->part[p];
+  const double         bound = SpikePrecisionBound(s->precision);
 
   if (s->nbatch) {
     SpikeBatchPutSystems_Host(s, o, i0, i1, a, st);
@@ -48,9 +48,9 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
         st->joined = i;
     }
   }
-  if (h->first && o <= h->fu)
-    SpikeHostPutDiagonal(s->precision, h->first, h->off[p] + (own + o - first) * ld + h->diagonal - o, ld, above - own,
-                         a + own);
+  if (h->first && o <= part->fu && -o <= part->kl)
+    SpikeHostPutDiagonal(s->precision, h->first, h->off[p] + (own + o - first) * part->ld + part->diagonal - o,
+                         part->ld, above - own, a + own);
   if (s->coupled && s->active[p])
     for (PetscInt i = i0; i < own; i++)
       s->dC[(PetscCount)p * kl * kl + (i - first) + (PetscCount)(i + o - (first - kl)) * kl] = a[i];

@@ -47,23 +47,22 @@ PetscErrorCode SpikeGrowth_Host(SpikeBand *s, PetscReal *largest)
 {
   const SpikeHost *h     = (const SpikeHost *)s->data;
   PetscReal        least = PETSC_MAX_REAL, most = 0.0, sum = 0.0; /* of inverses of pivots; of what is above them */
-  PetscInt         panel, ku;                                     /* of U                                          */
 
   PetscFunctionBegin;
   *largest = -1.0;
   if (!h->first) PetscFunctionReturn(PETSC_SUCCESS); /* systems have no U of a common form */
   *largest = 0.0;
-  panel    = h->ops->panel ? h->ops->panel(s->kl, s->ku) : 0;
-  ku       = panel ? s->ku + s->kl : h->fu;
   for (PetscInt p = 0; p < s->np; p++) {
-    const PetscInt n = s->start[p + 1] - s->start[p];
-    const void    *a = SpikeHostBlock(h, p);
+    const SpikeBandFactors f = SpikeHostFactors(s, p);
+    const PetscInt         n = f.rows, panel = h->ops->panel ? h->ops->panel(f.kl, f.ku) : 0;
+    const PetscInt         ku = panel ? f.ku + f.kl : f.ku; /* of U */
+    const void            *a  = f.a;
 
     for (PetscInt j = 0; j < n; j++) {
       const PetscInt first = PetscMax(0, j - ku);
       /* of D L^H the pivots: A is positive definite, and no entry of U is above the largest of its diagonal */
-      const PetscCount at  = panel ? SpikePivotedIndex(s->kl, s->ku, panel, j, j)
-                                   : SpikeBandIndex(n, s->kl, h->fu, h->ops->size, j, j);
+      const PetscCount at  = panel ? SpikePivotedIndex(f.kl, f.ku, panel, j, j)
+                                   : SpikeBandIndex(n, f.kl, f.ku, h->ops->size, j, j);
       const PetscReal  abs = PetscAbsScalar(SpikeHostGet(s->precision, a, at));
 
       sum += abs - abs; /* NaN where abs is not finite */
@@ -74,7 +73,7 @@ PetscErrorCode SpikeGrowth_Host(SpikeBand *s, PetscReal *largest)
         most = PetscMax(most, above);
       }
       for (PetscInt i = first; panel && i < j; i++) {
-        const PetscReal v = PetscAbsScalar(SpikeHostGet(s->precision, a, SpikePivotedIndex(s->kl, s->ku, panel, i, j)));
+        const PetscReal v = PetscAbsScalar(SpikeHostGet(s->precision, a, SpikePivotedIndex(f.kl, f.ku, panel, i, j)));
 
         if (!(v <= most)) most = PetscIsInfOrNanReal(v) ? PETSC_MAX_REAL : v;
       }

@@ -6,13 +6,20 @@
 #include "ops.h"
 #include "kernels/common/host/factors.h"
 
+/* A partition in its own layout: a_ij at off + j ld + diagonal + i - j of the raw band */
+typedef struct {
+  PetscInt   kl, ku; /* half-bandwidths, SpikeHostOwn()                                          */
+  PetscInt   fu;     /* superdiagonals of the band that are kept: ku, or none of L D L^H          */
+  PetscCount ld, diagonal;
+} SpikeHostPart;
+
 typedef struct {
   const SpikeBandOps *ops, *cornerops; /* of the factors; of the corners, which have at least single precision */
-  PetscCount          ld, diagonal;    /* of the raw band: a_ij at off + j ld + diagonal + i - j        */
+  SpikeHostPart      *part;            /* [np]                                                         */
   PetscCount         *off;             /* [np + 1] first element of each partition                     */
+  PetscCount          pad;             /* elements that the kernels may touch on both sides of a partition */
   char               *first;           /* element 0 of the band, inside the allocation s->band         */
   PetscInt            largest;         /* rows of the largest partition                                */
-  PetscInt            fu;              /* superdiagonals of the band that are kept: ku, or none of L D L^H */
   PetscInt            maxcorner;
   void               *factorwork, *corneralloc;
   char               *corner;  /* a leading corner, reversed, and its factors                   */
@@ -41,7 +48,7 @@ static inline SpikeBandFactors SpikeHostFactors(const SpikeBand *s, PetscInt p)
 {
   const SpikeHost *h = (const SpikeHost *)s->data;
 
-  return SpikeBandWhole(s->start[p + 1] - s->start[p], s->kl, h->fu, SpikeHostBlock(h, p));
+  return SpikeBandWhole(s->start[p + 1] - s->start[p], h->part[p].kl, h->part[p].fu, SpikeHostBlock(h, p));
 }
 
 /* The pivot policy in the form that the micro-kernels take */

@@ -60,7 +60,8 @@ static void SpikeSpikesSweep_Private(const SpikeBandOps *ops, SpikeBandFactors f
 {
   const PetscInt         n = f.rows, rows = n - f0;
   const SpikeBandFactors part = SpikeBandPart(f, f0, rows);
-  const PetscInt step = PetscMax(64, (PetscInt)(SPIKE_SPIKES_BYTES / (PetscMax(f.kl, f.ku) * ops->size)) / 64 * 64);
+  const PetscInt step = PetscMax(64, (PetscInt)(SPIKE_SPIKES_BYTES / (PetscMax(PetscMax(f.kl, f.ku), 1) * ops->size)) /
+                                       64 * 64);
 
   for (PetscInt j = 0; j < rows; j += step)
     for (PetscInt c = 0; c < nc; c += 8) {
@@ -96,10 +97,10 @@ static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, Pets
     PetscCall(PetscArrayzero(Z, (PetscCount)n * nc));
     for (PetscInt k = 0; k < nc; k++)
       PetscCall(PetscArraycpy(Z + (PetscCount)k * n + (right ? n - h : 0), A + (PetscCount)(c + k) * h, h));
-    SpikeSpikesSweep_Private(data->ops, f, right ? SpikeBandForward(data->ops, s->kl, s->ku, n - h) : 0, lo, nc, Z);
+    SpikeSpikesSweep_Private(data->ops, f, right ? SpikeBandForward(data->ops, f.kl, f.ku, n - h) : 0, lo, nc, Z);
     SpikeSpikesTips_Private(n, K, c, nc, Z, top, At, s->kl, Ab, most);
   }
-  PetscCall(PetscLogFlops((right ? 0.0 : 2.0 * s->kl * h * n) + (2.0 * s->ku + 1.0) * h * (n - lo)));
+  PetscCall(PetscLogFlops((right ? 0.0 : 2.0 * f.kl * h * n) + (2.0 * data->part[p].ku + 1.0) * h * (n - lo)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

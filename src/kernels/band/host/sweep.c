@@ -40,7 +40,8 @@ PetscErrorCode SpikeSweep_Host(SpikeBand *s, PetscBool trans, SpikeSweepPart par
   for (PetscInt p = p0; p < p1 && !h->batch; p++) {
     /* rows from split on: the bottom tip, and with row exchanges what they move there */
     const PetscInt     n = s->start[p + 1] - s->start[p], tip = n - PetscMin(n, trans ? ku : kl);
-    const PetscInt     split = trans ? SpikeBandForward(h->ops, kl, ku, tip) : tip;
+    const PetscInt     pl = h->part[p].kl, pu = h->part[p].ku;
+    const PetscInt     split = trans ? SpikeBandForward(h->ops, pl, pu, tip) : tip;
     const PetscInt     lo = part == SPIKE_SWEEP_HEAD ? split : 0, hi = part == SPIKE_SWEEP_TAIL ? split : n;
     const PetscScalar *bp = b + s->start[p];
     PetscScalar       *gp = g + s->start[p];
@@ -63,7 +64,7 @@ PetscErrorCode SpikeSweep_Host(SpikeBand *s, PetscBool trans, SpikeSweepPart par
     if (part != SPIKE_SWEEP_TAIL) PetscCall(SpikeGrabTips_Private(s, trans, PETSC_FALSE, p, nrhs, gp, ldg));
     if (part != SPIKE_SWEEP_HEAD) {
       PetscCall(SpikeGrabTips_Private(s, trans, PETSC_TRUE, p, nrhs, gp, ldg));
-      PetscCall(PetscLogFlops(nrhs * (2.0 * kl + 2.0 * ku + 1.0) * n));
+      PetscCall(PetscLogFlops(nrhs * (2.0 * pl + 2.0 * pu + 1.0) * n));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

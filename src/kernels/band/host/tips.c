@@ -57,8 +57,8 @@ static PetscReal SpikeTipsEpsilon_Private(const SpikeBand *s)
 /* The leading corner of l rows, rows and columns reversed, without what belonged to rows after the corner */
 static void SpikeReverseCorner_Private(const SpikeBand *s, SpikeHost *h, PetscInt p, PetscInt l)
 {
-  const PetscInt   kl = s->kl, ku = s->ku;
-  const PetscCount pad = SPIKE_BAND_PAD(kl, ku), m = SpikeBandElements(h->cornerops, l, ku, kl);
+  const PetscInt   kl = h->part[p].kl, ku = h->part[p].ku;
+  const PetscCount pad = SPIKE_BAND_PAD(s->kl, s->ku), m = SpikeBandElements(h->cornerops, l, ku, kl);
   const PetscCount ld = SpikeBandLd(h->cornerops, ku, kl), diagonal = SpikeBandDiagonal(h->cornerops, ku, kl);
   const void      *a = SpikeHostBlock(h, p);
 
@@ -68,7 +68,7 @@ static void SpikeReverseCorner_Private(const SpikeBand *s, SpikeHost *h, PetscIn
 
     for (PetscInt i = i0; i <= i1; i++)
       SpikeHostPut(PetscMin(s->precision, PETSC_SPIKE_PRECISION_SINGLE), h->corner, (l - 1 - j) * ld + diagonal + j - i,
-                   SpikeHostGet(s->precision, a, j * h->ld + h->diagonal + i - j));
+                   SpikeHostGet(s->precision, a, j * h->part[p].ld + h->part[p].diagonal + i - j));
   }
 }
 
@@ -91,24 +91,26 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
     PetscScalar       *Wt     = s->dWt + (PetscCount)q * ku * kl;
     PetscBool          fallen = PETSC_FALSE;
 
+    const PetscInt ql = h->part[q].kl, qu = h->part[q].ku;
+
     falloff[q] = PETSC_MIN_REAL;
     s->wtop[q] = 0;
     if (!s->active[q] || !kl) continue;
     for (PetscInt l = PetscMin(2 * K, lmax); !fallen; l = PetscMin(2 * l, lmax)) {
-      const SpikeBandFactors f  = SpikeBandWhole(l, ku, kl, h->corner);
-      const PetscInt         f0 = SpikeBandForward(h->cornerops, ku, kl, l - kl);
+      const SpikeBandFactors f  = SpikeBandWhole(l, qu, ql, h->corner);
+      const PetscInt         f0 = SpikeBandForward(h->cornerops, qu, ql, l - kl);
       SpikeBandPivot         pv;
       PetscScalar           *W = h->spike; /* reversed */
 
       SpikeReverseCorner_Private(s, h, q, l);
       SpikeHostPivot(h, pivot, &pv);
-      h->cornerops->lu(l, ku, kl, h->corner, &pv);
+      h->cornerops->lu(l, qu, ql, h->corner, &pv);
       PetscCall(PetscArrayzero(W, (PetscCount)l * kl));
       for (PetscInt c = 0; c < kl; c++)
         for (PetscInt i = 0; i < kl; i++) W[(PetscCount)c * l + l - 1 - i] = C[i + (PetscCount)c * kl];
       h->cornerops->lower(SpikeBandPart(f, f0, l - f0), 0, l - f0, kl, W + f0, l, W + f0, l);
       h->cornerops->upper(f, 0, l, kl, W, l);
-      PetscCall(PetscLogFlops(2.0 * kl * ku * l + (2.0 * kl + 1.0) * kl * l));
+      PetscCall(PetscLogFlops(2.0 * ql * qu * l + (2.0 * ql + 1.0) * kl * l));
       SpikeReach_Private(n, l, K, kl, PETSC_FALSE, W, eps, s->window, &fallen, &s->wtop[q], &falloff[q]);
       if (fallen || l == lmax) {
         for (PetscInt c = 0; c < kl; c++)
@@ -150,7 +152,7 @@ PetscErrorCode SpikeLeftTipsFromFactors_Host(SpikeBand *s, PetscReal falloff[])
       for (PetscInt c = 0; c < K; c++) PetscCall(PetscArraycpy(W + (PetscCount)c * l, C + (PetscCount)c * K, K));
       h->ops->lower(part, 0, l, K, W, l, W, l);
       h->ops->upper(part, 0, l, K, W, l);
-      PetscCall(PetscLogFlops((4.0 * K + 1.0) * K * l));
+      PetscCall(PetscLogFlops((4.0 * f.kl + 1.0) * K * l));
       SpikeReach_Private(n, l, K, K, PETSC_TRUE, W, SpikeTipsEpsilon_Private(s), s->window, &fallen, &s->wtop[q],
                          &falloff[q]);
       if (fallen || l == lmax) {
@@ -186,15 +188,15 @@ PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
     if (!s->active[q] || !ku) continue;
     for (PetscInt least = PetscMin(2 * K, lmax); !fallen; least = PetscMin(2 * least, lmax)) {
       PetscScalar   *V  = h->spike;
-      const PetscInt f0 = SpikeBandForward(h->ops, kl, ku, n - ku),
-                     l  = n - SpikeBandPartBegin(h->ops, kl, ku, PetscMin(n - least, f0));
+      const PetscInt f0 = SpikeBandForward(h->ops, f.kl, f.ku, n - ku),
+                     l  = n - SpikeBandPartBegin(h->ops, f.kl, f.ku, PetscMin(n - least, f0));
 
       PetscCall(PetscArrayzero(V, (PetscCount)l * ku));
       for (PetscInt c = 0; c < ku; c++)
         PetscCall(PetscArraycpy(V + (PetscCount)c * l + l - ku, B + (PetscCount)c * ku, ku));
       h->ops->lower(SpikeBandPart(f, f0, n - f0), 0, n - f0, ku, V + l - n + f0, l, V + l - n + f0, l);
       h->ops->upper(SpikeBandPart(f, n - l, l), 0, l, ku, V, l);
-      PetscCall(PetscLogFlops((2.0 * ku + 1.0) * ku * l));
+      PetscCall(PetscLogFlops((2.0 * h->part[q - 1].ku + 1.0) * ku * l));
       SpikeReach_Private(n, l, K, ku, PETSC_FALSE, V, eps, s->window, &fallen, &s->wbot[q - 1], &falloff[q]);
       if (fallen || l >= lmax) {
         for (PetscInt c = 0; c < ku; c++)
