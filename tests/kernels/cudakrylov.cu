@@ -776,7 +776,7 @@ int main(int argc, char **argv)
     const PetscInt before = failures;
 
     for (KSPFusedSpMVType form : {KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_SELL, KSP_FUSED_SPMV_AUTO})
-      PetscCall(TestOffs(&cuda, small ? 600 : (form == KSP_FUSED_SPMV_AUTO ? 10000 : MANY), form));
+      PetscCall(TestOffs(&cuda, small ? 600 : (form == KSP_FUSED_SPMV_AUTO ? 10000 : MANY), small, form));
     if (!small) /* pieces */
       PetscCall(TestOff(&cuda, 8 * 4 * multiprocessors * 4096 + 4173, 7, 100000, 5, KSP_FUSED_SPMV_DIA));
     printf("%s %d - cuda products with columns of other ranks\n", failures > before ? "not ok" : "ok",
@@ -785,7 +785,7 @@ int main(int argc, char **argv)
   {
     const PetscInt before = failures;
 
-    PetscCall(TestLent(&cuda, small ? 600 : MANY));
+    PetscCall(TestLent(&cuda, small ? 600 : MANY, small));
     printf("%s %d - cuda products of blocks\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok",
            SPIKE_KRYLOV_NSTEPS + 6, SPIKE_KRYLOV_NSTEPS + 6, (long)checks);
   }

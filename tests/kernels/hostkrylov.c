@@ -443,8 +443,8 @@ int main(int argc, char **argv)
     s.scalars->f.scale = NumberAt(20, 3);
     s.scalars->f.lag   = NumberAt(20, 4);
     PetscCall(TestISA(&s));
-    PetscCall(TestOffs(&s, 10000, KSP_FUSED_SPMV_DIA));
-    PetscCall(TestLent(&s, 10000));
+    PetscCall(TestOffs(&s, 10000, PETSC_FALSE, KSP_FUSED_SPMV_DIA));
+    PetscCall(TestLent(&s, 10000, PETSC_FALSE));
     PetscCall(TestNarrowISA(&s));
     PetscCall(TestResidual(&s));
     PetscCall((*s.k->destroy)(&s));

@@ -328,8 +328,11 @@ static PetscErrorCode TestOff(SpikeKrylov *s, PetscInt n, PetscInt ndiags, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ranks without rows, without entries of their own, without columns of others, with few and with many of them */
-static PetscErrorCode TestOffs(SpikeKrylov *s, PetscInt most, KSPFusedSpMVType form)
+/*
+  Ranks without rows, without entries of their own, without columns of others, with few and with many of them; small:
+  some of each
+*/
+static PetscErrorCode TestOffs(SpikeKrylov *s, PetscInt most, PetscBool small, KSPFusedSpMVType form)
 {
   const PetscInt sizes[] = {0, 1, 2, 31, 33, 300, 512, 513, 3000, 70001, 500003}, every[] = {0, 1, 7, 1100, 100000},
                  each[] = {1, 5, 40, 200};
@@ -340,9 +343,11 @@ static PetscErrorCode TestOffs(SpikeKrylov *s, PetscInt most, KSPFusedSpMVType f
       for (size_t c = 0; c < (every[e] ? PETSC_STATIC_ARRAY_LENGTH(each) : 1); c++) {
         if (sizes[k] > 10000 && every[e] < 1000 && each[c] > 5) continue;
         if (sizes[k] > 100000 && every[e] && each[c] != 5) continue;
+        if (small && (k % 2 == 0 || sizes[k] == 31 || e > 3 || c % 2)) continue;
         if (!ShareNext()) continue;
         PetscCall(TestOff(s, sizes[k], 7, every[e], each[c], form));
-        if (sizes[k] < 10000) PetscCall(TestOff(s, sizes[k], 0, every[e], each[c], form));
+        if (sizes[k] < 10000 && (!small || sizes[k] == 300))
+          PetscCall(TestOff(s, sizes[k], 0, every[e], each[c], form));
       }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -469,7 +474,7 @@ static PetscErrorCode TestLentBlocks(SpikeKrylov *s, PetscInt bs, PetscInt mb, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestLent(SpikeKrylov *s, PetscInt most)
+static PetscErrorCode TestLent(SpikeKrylov *s, PetscInt most, PetscBool small)
 {
   const PetscInt sizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 31, 32}, rows[] = {1, 2, 7, 130, 1300, 70001},
                  every[] = {0, 1, 5, 700};
@@ -479,7 +484,8 @@ static PetscErrorCode TestLent(SpikeKrylov *s, PetscInt most)
     if (ShareNext()) PetscCall(TestLentBlocks(s, sizes[b], 0, 0, PETSC_TRUE)); /* a rank without rows */
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows) && rows[k] <= most; k++)
       for (size_t e = 0; e < PETSC_STATIC_ARRAY_LENGTH(every); e++) {
-        if (rows[k] * sizes[b] * sizes[b] > PetscMin(2000000, 20 * most) || !ShareNext()) continue;
+        if (rows[k] * sizes[b] * sizes[b] > PetscMin(2000000, 20 * most)) continue;
+        if ((small && (k < 2 || e % 2)) || !ShareNext()) continue;
         PetscCall(TestLentBlocks(s, sizes[b], rows[k], every[e], (PetscBool)(rows[k] == 7)));
       }
   }
