@@ -297,7 +297,7 @@ endif
 # The folders are prerequisites too: a file may go
 TESTFILES := $(wildcard $(foreach d,tests tutorials,$(d) $(d)/*.c $(d)/output $(d)/output/*))
 $(HARNESS)/sources.mk: tools/gentests $(TESTFILES) $(PETSCVARS)
-	@tools/gentests $(HARNESS) $(PETSC_DIR) '$(PETSC_ARCH)' '$(PYTHON)'
+	@tools/gentests $(HARNESS) $(PETSC_DIR) '$(PETSC_ARCH)' '$(PYTHON)' $(if $(SANITIZE),3)
 	@sed 's/^/TESTSRC += /' $(HARNESS)/sources >$@
 
 TESTEXE := $(TESTSRC:%.c=$(TESTDIR)/%)
