@@ -435,7 +435,7 @@ static PetscErrorCode TestFailures(void)
 /* Partitions that truncation does not couple well enough: the factorization fails, and not as a solver without check */
 static PetscErrorCode TestInexact(void)
 {
-  const SpikeTestBand band = {120, 3, 3, 0.15, SPIKE_TEST_RANDOM, 63};
+  const SpikeTestBand band = {120, 3, 3, 0.05, SPIKE_TEST_RANDOM, 63};
   Mat                 A;
   Vec                 b, x;
   KSP                 ksp;
