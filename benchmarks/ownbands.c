@@ -173,15 +173,13 @@ int main(int argc, char **argv)
 {
   const char *const names[]                 = {"sherman1", "sherman4", "sherman5"};
   char              dir[PETSC_MAX_PATH_LEN] = "", file[2 * PETSC_MAX_PATH_LEN];
-  const char       *env;
-  PetscInt          rows = 100000;
+  PetscInt          rows                    = 100000;
   Mat               A;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
-  env = getenv("SPIKE_MATRICES");
-  if (env) PetscCall(PetscStrncpy(dir, env, sizeof(dir)));
+  PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "SPIKE_MATRICES", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dir", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-rows", &rows, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-partitions", &partitions, NULL));

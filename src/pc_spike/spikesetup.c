@@ -249,14 +249,15 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     PetscCall(PCSpikeExpectFalloff_Private(pc, B->rmap->n, PETSC_FALSE, nparts, parts));
     PetscCall(PCSpikePlan_Private(pc, nparts, parts, NULL));
     if (!s->gather.again) PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
-    if (!s->gather.again) PetscCall(PCSpikeOwnBands_Private(pc, nparts, parts, NULL));
+    if (!s->gather.again) {
+      s->diagonals = (PetscBool)(dia && !s->info.reordered && !s->matching.active && !s->border.T && !s->cyclic.found &&
+                                 dia->k->memtype == s->band.k->memtype);
+      PetscCall(PCSpikeOwnBands_Private(pc, nparts, parts, s->diagonals ? dia : NULL));
+    }
     if (nparts) PetscCall(PCSpikeRestoreCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(MatDestroy(&s->matching.B)); /* fills go by permutation and scales */
     if (s->gather.again) PetscFunctionReturn(PETSC_SUCCESS);
     if (s->matching.active && s->colmap) PetscCall(PCSpikePlaces_Private(pc, *A));
-    s->diagonals = (PetscBool)(dia && !s->info.reordered && !s->matching.active && !s->border.T && !s->cyclic.found &&
-                               dia->k->memtype == s->band.k->memtype);
-    if (s->diagonals) PetscCall(PCSpikeOwnBands_Private(pc, 0, NULL, dia));
   }
   if (s->diagonals) {
     PetscCall(MatDestroy(&s->aij));

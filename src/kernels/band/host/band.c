@@ -32,8 +32,8 @@ static PetscInt SpikeUpper_Private(const SpikeBand *s)
 }
 
 /*
-  The layout of partition p; p < 0: as if it had kl, ku. LU of narrow bands is faster with equal half-bandwidths than
-  with one that is smaller (ops_lu_narrow.h)
+  The layout of partition p. LU of narrow bands is faster with equal half-bandwidths than with one that is smaller
+  (ops_lu_narrow.h)
 */
 static SpikeHostPart SpikePart_Private(const SpikeBand *s, PetscInt p)
 {
@@ -41,10 +41,10 @@ static SpikeHostPart SpikePart_Private(const SpikeBand *s, PetscInt p)
   SpikeHostPart       part;
   PetscInt            K;
 
-  part.kl = p >= 0 && s->okl ? s->okl[p] : s->kl;
-  part.ku = p >= 0 && s->oku ? s->oku[p] : s->ku;
+  part.kl = s->okl ? s->okl[p] : s->kl;
+  part.ku = s->oku ? s->oku[p] : s->ku;
   K       = PetscMax(part.kl, part.ku);
-  if (p >= 0 && s->okl &&
+  if (s->okl &&
       (s->cholesky || (!ops->panel && part.kl && part.ku && K <= PetscMin(SPIKE_NARROW, PetscMin(s->kl, s->ku)))))
     part.kl = part.ku = K;
   part.fu       = s->cholesky ? 0 : part.ku;
@@ -58,7 +58,7 @@ static size_t SpikeWorkSize_Private(const SpikeBand *s)
 {
   size_t most = 0;
 
-  for (PetscInt p = s->okl ? 0 : -1; p < (s->okl ? s->np : 0); p++) {
+  for (PetscInt p = 0; p < s->np; p++) {
     const SpikeHostPart part      = SpikePart_Private(s, p);
     const size_t        partition = SpikeOps_Private(s)->lu_worksize(part.kl, part.ku),
                  corner           = s->cholesky ? 0 : SpikeCornerOps_Private(s)->lu_worksize(part.ku, part.kl);
@@ -82,13 +82,12 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
     PetscCall(SpikeBatchBytesSystems(s, band, extra));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *band = elem * (ld * s->n + (s->np + 1.0) * (SPIKE_BAND_PAD(kl, (PetscReal)fu) + (panel - 1.0) * ld));
-  for (PetscInt p = 0; p < s->np && s->okl; p++) {
+  *band = elem * ((s->np + 1.0) * SPIKE_BAND_PAD(kl, (PetscReal)fu) + (panel - 1.0) * ld);
+  for (PetscInt p = 0; p < s->np; p++) {
     const SpikeHostPart part = SpikePart_Private(s, p);
-    const PetscReal     w    = SpikeBandPanel(ops, part.kl, part.fu);
+    const PetscReal     rows = (PetscReal)(s->start[p + 1] - s->start[p]);
 
-    *band += elem * ((PetscReal)(s->start[p + 1] - s->start[p]) * ((PetscReal)part.ld - ld) +
-                     (w - 1.0) * (PetscReal)part.ld - (panel - 1.0) * ld);
+    *band += elem * (rows + SpikeBandPanel(ops, part.kl, part.fu) - 1.0) * (PetscReal)part.ld;
   }
   *extra = (PetscReal)SpikeWorkSize_Private(s) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
   if (s->nsystems) {

@@ -8,7 +8,7 @@
 
 /* A partition in its own layout: a_ij at off + j ld + diagonal + i - j of the raw band */
 typedef struct {
-  PetscInt   kl, ku; /* half-bandwidths, SpikeHostOwn()                                          */
+  PetscInt   kl, ku; /* half-bandwidths                                                          */
   PetscInt   fu;     /* superdiagonals of the band that are kept: ku, or none of L D L^H          */
   PetscCount ld, diagonal;
 } SpikeHostPart;
