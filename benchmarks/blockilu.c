@@ -18,21 +18,12 @@ static char help
 #include <petsc/private/matimpl.h>
 #include "kernels/block/block.h"
 #include "kernels/band/host/ops.h"
-#include <time.h>
+#include "common/cputime.h"
 
 #define MAXROUNDS 64
 
 static PetscInt  rounds = 7;
 static PetscBool best   = PETSC_FALSE;
-
-/* of the processor, which others on the machine disturb less */
-static double GetSeconds(void)
-{
-  struct timespec t;
-
-  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static PetscReal Median(PetscInt n, PetscReal t[])
 {
@@ -56,10 +47,10 @@ static PetscErrorCode Compare(Work ours, void *octx, Work other, void *ctx, Pets
     for (PetscInt side = 0; side < 2; side++) {
       PetscInt k = 0;
 
-      t0 = GetSeconds();
+      t0 = BenchCPUTime();
       do {
         PetscCall(side ? (*other)(ctx) : (*ours)(octx));
-        t1 = GetSeconds();
+        t1 = BenchCPUTime();
         k++;
       } while (t1 - t0 < 5e-3);
       t[side][r] = (PetscReal)((t1 - t0) / k);

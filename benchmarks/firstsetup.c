@@ -10,8 +10,8 @@ static char
            "  -cpu                       time of a core, for a busy machine, in place of the clock's\n"
            "  -mat_type aijcusparse      on a GPU; options of PCSPIKE\n\n";
 
+#include "common/cputime.h"
 #include "common/watch.h"
-#include <time.h>
 
 /* The second contains the first */
 enum {
@@ -33,7 +33,7 @@ static PetscErrorCode TimeNow(PetscLogDouble *now)
 {
   PetscFunctionBeginUser;
   PetscCall(Wait(PETSC_COMM_SELF, now));
-  if (cpu) *now = (PetscLogDouble)clock() / CLOCKS_PER_SEC;
+  if (cpu) *now = BenchCPUTime();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

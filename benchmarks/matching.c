@@ -9,11 +9,11 @@ static char help[] = "Processor time of a matching with scales. bar: 1e7 entries
                      "  -repeat <3>          the best of so many runs\n"
                      "  -dir FOLDER          Matrix Market files, all that it has (default $SPIKE_MATRICES)\n\n";
 
+#include "common/cputime.h"
 #include "common/matching.h"
 #include "common/matcsr.h"
 #include "common/matrixfiles.h"
 #include <math.h>
-#include <time.h>
 
 #define MAXSIZES 8
 
@@ -129,17 +129,6 @@ static double Entry(const SpikeCSR *A, PetscInt i, PetscInt j)
   return a;
 }
 
-/* Processor time of this process: others may run beside it */
-static PetscErrorCode TimeNow(double *t)
-{
-  struct timespec now;
-
-  PetscFunctionBeginUser;
-  PetscCheck(!clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), PETSC_COMM_SELF, PETSC_ERR_SYS, "No clock");
-  *t = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Time(const char name[], PetscInt n, const SpikeCSR *A, PetscInt repeat)
 {
   PetscInt    *col, unmatched = 0, first[SPIKE_MATCHING_NAMED];
@@ -151,9 +140,9 @@ static PetscErrorCode Time(const char name[], PetscInt n, const SpikeCSR *A, Pet
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc3(n, &col, n, &r, n, &c));
   for (PetscInt k = 0; k < repeat; k++) {
-    PetscCall(TimeNow(&t0));
+    t0 = BenchCPUTime();
     PetscCall(SpikeMatching(n, A, col, r, c, &unmatched, first, &finite));
-    PetscCall(TimeNow(&t1));
+    t1   = BenchCPUTime();
     best = PetscMin(best, t1 - t0);
   }
   for (PetscInt i = 0; i < n; i++) {

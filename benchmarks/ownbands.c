@@ -9,8 +9,8 @@ static char help[] = "Several partitions on the host, in natural order, of matri
   -pc_spike_type block|truncated|full|auto, and other options of PCSPIKE\n\n";
 
 #include "common/bandcase.h"
+#include "common/cputime.h"
 #include "../tutorials/mmio.h"
-#include <time.h>
 
 static PetscInt partitions = 8, repeat = 31;
 
@@ -95,11 +95,6 @@ static PetscErrorCode Widen(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double Now(void)
-{
-  return 1e3 * (double)clock() / CLOCKS_PER_SEC;
-}
-
 static PetscErrorCode Create(Mat A, PetscInt np, PC *pc)
 {
   PetscFunctionBeginUser;
@@ -138,18 +133,18 @@ static PetscErrorCode Row(const char name[], PetscInt np, Mat A)
   for (PetscInt r = 0; r < repeat; r++)
     for (int own = 0; own < 2; own++) {
       PetscCall(Create(AB[own], np, &fresh));
-      t = Now();
+      t = BenchCPUTime();
       PetscCall(PCSetUp(fresh));
-      ms[0][own][r] = Now() - t;
+      ms[0][own][r] = 1e3 * (BenchCPUTime() - t);
       PetscCall(PCDestroy(&fresh));
       PetscCall(MatSeqAIJGetArray(AB[own], &values)); /* as for new values */
       PetscCall(MatSeqAIJRestoreArray(AB[own], &values));
-      t = Now();
+      t = BenchCPUTime();
       PetscCall(PCSetUp(pc[own]));
-      ms[1][own][r] = Now() - t;
-      t             = Now();
+      ms[1][own][r] = 1e3 * (BenchCPUTime() - t);
+      t             = BenchCPUTime();
       for (int k = 0; k < 4; k++) PetscCall(PCApply(pc[own], b, x));
-      ms[2][own][r] = (Now() - t) / 4;
+      ms[2][own][r] = 1e3 * (BenchCPUTime() - t) / 4;
     }
   for (int own = 0; own < 2; own++) {
     PetscCall(PCSpikeGetInfo(pc[own], &info[own]));

@@ -8,18 +8,7 @@ exchanges over without. LAPACK's backward error is that of gbtrf and gbtrs.\n\
 #include <petscspike.h>
 #include "../tests/lapackgb.h"
 #include "../tests/spiketest.h"
-#include <time.h>
-
-/* Of this process, in seconds: PetscGetCPUTime() has hundredths */
-static PetscErrorCode CPUTime(PetscLogDouble *t)
-{
-  struct timespec now;
-
-  PetscFunctionBegin;
-  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  *t = (PetscLogDouble)now.tv_sec + 1e-9 * (PetscLogDouble)now.tv_nsec;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "common/cputime.h"
 
 /* [0] factors of bands as they come, [1] with row exchanges */
 typedef struct {
@@ -95,9 +84,9 @@ static PetscErrorCode RunLapack(Mat A, PetscInt k, Vec b, Vec x, Result *r)
   }
   PetscCall(VecCopy(b, x));
   PetscCall(VecGetArray(x, &xa));
-  PetscCall(CPUTime(&t0));
+  t0 = BenchCPUTime();
   PetscCallLAPACKInfo("LAPACKgbtrf", LAPACKgbtrf_(&n, &n, &bk, &bk, ab, &bld, piv, &info));
-  PetscCall(CPUTime(&t1));
+  t1       = BenchCPUTime();
   r->gbtrf = t1 - t0;
   PetscCallLAPACKInfo("LAPACKgbtrs", LAPACKgbtrs_("N", &n, &bk, &bk, &one, ab, &bld, piv, xa, &n, &info));
   PetscCall(VecRestoreArray(x, &xa));
@@ -131,15 +120,15 @@ static PetscErrorCode Time(Mat A, PetscInt parts, PetscInt repeat, PetscBool piv
   r->setup[pivoting] = r->apply[pivoting] = r->columns[pivoting] = PETSC_MAX_REAL;
   for (PetscInt k = 0; k < repeat; k++) {
     PetscCall(MatScale(A, -1.0)); /* new values */
-    PetscCall(CPUTime(&t0));
+    t0 = BenchCPUTime();
     PetscCall(PCSetUp(pc));
-    PetscCall(CPUTime(&t1));
+    t1                 = BenchCPUTime();
     r->setup[pivoting] = PetscMin(r->setup[pivoting], t1 - t0);
     PetscCall(PCApply(pc, b, x));
-    PetscCall(CPUTime(&t0));
+    t0                 = BenchCPUTime();
     r->apply[pivoting] = PetscMin(r->apply[pivoting], t0 - t1);
     PetscCall(PCMatApply(pc, B, X));
-    PetscCall(CPUTime(&t1));
+    t1                   = BenchCPUTime();
     r->columns[pivoting] = PetscMin(r->columns[pivoting], t1 - t0);
   }
   PetscCall(PCApply(pc, b, x));
