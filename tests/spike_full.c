@@ -205,11 +205,10 @@ static PetscErrorCode TestFirst(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The backward error of a solve by KSPPREONLY, which must say that it succeeds */
-static PetscErrorCode Solve(KSP ksp, Mat A, PetscBool trans, PetscReal *eta, const char where[])
+/* A solve by KSPPREONLY: how it ends, and its backward error */
+static PetscErrorCode TrySolve(KSP ksp, Mat A, PetscBool trans, KSPConvergedReason *reason, PetscReal *eta)
 {
-  Vec                b, x;
-  KSPConvergedReason reason;
+  Vec b, x;
 
   PetscFunctionBegin;
   PetscCall(KSPSetOperators(ksp, A, A));
@@ -218,11 +217,42 @@ static PetscErrorCode Solve(KSP ksp, Mat A, PetscBool trans, PetscReal *eta, con
   PetscCall(SpikeTestSetRandom(b, 6));
   if (trans) PetscCall(KSPSolveTranspose(ksp, b, x));
   else PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ends with %s", where, KSPConvergedReasons[reason]));
+  PetscCall(KSPGetConvergedReason(ksp, reason));
   PetscCall(SpikeTestBackwardError(A, trans, b, x, eta));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One that must say that it succeeds */
+static PetscErrorCode Solve(KSP ksp, Mat A, PetscBool trans, PetscReal *eta, const char where[])
+{
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(TrySolve(ksp, A, trans, &reason, eta));
+  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ends with %s", where, KSPConvergedReasons[reason]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  One with a backward error of at most tol. Single precision: some matrices are singular to rounding, which a solve may
+  say; *failures are counted
+*/
+static PetscErrorCode SolveWithin(KSP ksp, Mat A, PetscBool trans, PetscReal tol, PetscInt *failures,
+                                  const char where[])
+{
+  KSPConvergedReason reason;
+  PetscReal          eta;
+
+  PetscFunctionBegin;
+  PetscCall(TrySolve(ksp, A, trans, &reason, &eta));
+  if (PetscDefined(USE_REAL_SINGLE) && reason == KSP_DIVERGED_PC_FAILED) {
+    (*failures)++;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ends with %s", where, KSPConvergedReasons[reason]));
+  PetscCall(SpikeTestSmall(eta, tol, trans ? "backward error, transposed" : "backward error", where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,6 +266,7 @@ static PetscErrorCode TestLikeLU(void)
   const PetscInt  bands[][2] = {{2, 3}, {5, 5}, {12, 9}}, parts[] = {3, 4, 8, 17};
   const PetscReal dominances[] = {0.05, 0.1, 0.2, 0.4};
   PetscMPIInt     size;
+  PetscInt        failures = 0;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -268,26 +299,95 @@ static PetscErrorCode TestLikeLU(void)
     PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
     PetscCall(KSPSetFromOptions(ksp));
     for (PetscInt trans = 0; trans < 2; trans++) {
-      PetscReal eta, usual, best;
+      KSPConvergedReason reason;
+      PetscReal          best;
 
-      PetscCall(Solve(lu, whole, (PetscBool)trans, &best, where));
+      PetscCall(TrySolve(lu, whole, (PetscBool)trans, &reason, &best));
+      if (PetscDefined(USE_REAL_SINGLE) && reason == KSP_DIVERGED_PC_FAILED) continue;
+      PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: LU ends with %s", where, KSPConvergedReasons[reason]));
       best = 10 * PetscMax(best, PETSC_MACHINE_EPSILON);
       PetscCall(PCSpikeSetRefinementTolerance(pc, (PetscReal)PETSC_DECIDE));
-      PetscCall(Solve(ksp, A, (PetscBool)trans, &usual, where));
-      PetscCall(
-        SpikeTestSmall(usual, DIRECT, trans ? "default backward error, transposed" : "default backward error", where));
+      PetscCall(SolveWithin(ksp, A, (PetscBool)trans, DIRECT, &failures, where));
       PetscCall(PCSpikeSetRefinementTolerance(pc, best));
-      PetscCall(Solve(ksp, A, (PetscBool)trans, &eta, where));
-      PetscCall(SpikeTestSmall(eta, best, trans ? "backward error, transposed" : "backward error", where));
+      PetscCall(SolveWithin(ksp, A, (PetscBool)trans, best, &failures, where));
     }
-    PetscCall(PCSpikeGetInfo(pc, &info));
-    PetscCall(
-      SpikeTestCheck((PetscBool)(info.partitions == np * size), "%s: has %" PetscInt_FMT, where, info.partitions));
+    if (!PetscDefined(USE_REAL_SINGLE)) { /* which takes one partition where several lose all digits */
+      PetscCall(PCSpikeGetInfo(pc, &info));
+      PetscCall(
+        SpikeTestCheck((PetscBool)(info.partitions == np * size), "%s: has %" PetscInt_FMT, where, info.partitions));
+    }
     PetscCall(KSPDestroy(&ksp));
     PetscCall(KSPDestroy(&lu));
     PetscCall(MatDestroy(&whole));
     PetscCall(MatDestroy(&A));
   }
+  PetscCall(SpikeTestCheck((PetscBool)(failures <= 3 * 4 * 4 * 4 / 10), "%" PetscInt_FMT " of %d solves failed",
+                           failures, 3 * 4 * 4 * 4));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Partitions of 13 rows, of which the last pivot is small, though the matrix is better conditioned. Nothing gives reason
+  for doubt, but tips are as large as the inverse of the pivot, and the reduced system loses the square of that. One
+  step of refinement does not make up for it, and a direct solve copes in another way than the one that was asked for
+*/
+static PetscErrorCode TestWorse(void)
+{
+  const PetscInt  m = 13, K = 3, np = 5;
+  const PetscReal pivot = 0.03 * PETSC_SQRT_MACHINE_EPSILON;
+  PetscMPIInt     size;
+  PetscInt        start, end;
+  Mat             A;
+  KSP             ksp;
+  PC              pc;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  SpikeTestBand band = {m * np * size, K, K, 2.0, SPIKE_TEST_RANDOM, 5};
+
+  PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, m * np, MATAIJ, &A));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt p = 0; p < np; p++) {
+    const PetscInt first = start + p * m;
+    PetscScalar    a[13][13]; /* the rows of a partition, eliminated */
+
+    for (PetscInt i = 0; i < m; i++)
+      for (PetscInt j = 0; j < m; j++) a[i][j] = SpikeTestBandEntry(&band, first + i, first + j);
+    for (PetscInt k = 0; k < m; k++)
+      for (PetscInt i = k + 1; i < m; i++) {
+        const PetscScalar l = a[i][k] / a[k][k];
+
+        for (PetscInt j = k; j < m; j++) a[i][j] -= l * a[k][j];
+      }
+    PetscCall(MatSetValue(A, first + m - 1, first + m - 1,
+                          SpikeTestBandEntry(&band, first + m - 1, first + m - 1) - a[m - 1][m - 1] + pivot,
+                          INSERT_VALUES));
+    /* the row after it, and back: the matrix is regular */
+    for (PetscInt t = 0; t < 2; t++) {
+      const PetscInt i = first + m - 1 + t, j = first + m - t;
+
+      if (first + m < band.n) PetscCall(MatSetValue(A, i, j, 4.0, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSpikeSetType(pc, PC_SPIKE_FULL));
+  PetscCall(PCSpikeSetLocalPartitions(pc, np));
+  PetscCall(PCSpikeSetMaxRefinements(pc, 1));
+  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
+  PetscCall(KSPSetFromOptions(ksp));
+  for (PetscInt again = 0; again < 2; again++)
+    for (PetscInt trans = 0; trans < 2; trans++) {
+      PetscReal eta = 1.0;
+
+      PetscCall(Solve(ksp, A, (PetscBool)trans, &eta, "partitions worse than the matrix"));
+      PetscCall(SpikeTestSmall(eta, DIRECT, "backward error", "partitions worse than the matrix"));
+    }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -410,6 +510,7 @@ int main(int argc, char **argv)
   PetscCall(TestAuto());
   PetscCall(TestFirst());
   PetscCall(TestLikeLU());
+  if (!PetscDefined(USE_REAL_SINGLE)) PetscCall(TestWorse()); /* the matrix is singular to its rounding */
   PetscCall(TestHalf());
   PetscCall(TestOneOwner());
   PetscCall(SpikeTestEnd("spike_full"));

@@ -104,8 +104,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   affordable, and where it is cheap in one partition, whatever number was asked for; the least wrong ones are taken;
   -info and the view say so. Matrices with dominant rows are not tried, unless pivots are boosted or a border
   amplifies errors. Later values of the pattern begin with what was taken; on the host those with dominant rows, after
-  others, without exchanges. On a device nothing counts dominant rows. A direct solve that misses its tolerance with
-  boosted pivots goes on to the next of these ways, though the trial has found its factors of use.
+  others, without exchanges. On a device nothing counts dominant rows. A direct solve that misses its tolerance goes on
+  to the next of these ways, whether or not a trial has found its factors of use.
 
   -ksp_type preonly makes it a direct solver, where the band holds the whole matrix: each solve is checked by its
   backward error, and refined; where that does not help, the solve fails (`PCSpikeSetDirect()`). `MATSOLVERSPIKE` is the

@@ -455,7 +455,7 @@ PETSC_INTERN PetscErrorCode PCSpikeCouplingAfter_Private(PC, PetscBool, const Sp
 PETSC_INTERN void           PCSpikeTrialForget_Private(PC_Spike *);
 PETSC_INTERN void           PCSpikeTrialLeave_Private(PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialReject_Private(PC, PetscBool *);
-PETSC_INTERN PetscErrorCode PCSpikeTrialMissed_Private(PC, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeTrialMissed_Private(PC, PetscReal, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialAfter_Private(PC, PetscBool, const SpikeFillStats *, const PCSpikePivots *,
                                                       PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialView_Private(PC, PetscViewer);

@@ -74,6 +74,25 @@ static PetscReal PCSpikeRefineTolerance_Private(const PC_Spike *s)
 }
 
 /*
+  Whether the backward error of a solve says nothing. With boosted pivots a singular matrix has solutions so large that
+  it is small all the same: those that leave more of b than the square root of the machine epsilon, and are larger than
+  b by more than the inverse of that
+*/
+static PetscBool PCSpikeRefineIsHollow_Private(const PC_Spike *s, PetscReal eta)
+{
+  const PetscReal root = PetscSqrtReal(PETSC_MACHINE_EPSILON);
+
+  return (PetscBool)(s->boosted && eta >= 0.0 && s->refine.residual > root && root * s->refine.residual > eta);
+}
+
+/* Whether a solve with this backward error is none; a shift type that was set asks for what boosted pivots give */
+static PetscBool PCSpikeRefineMisses_Private(const PC_Spike *s, PetscReal eta)
+{
+  return (PetscBool)(eta > PCSpikeRefineTolerance_Private(s) ||
+                     (s->shifttype == (MatFactorShiftType)PETSC_DECIDE && PCSpikeRefineIsHollow_Private(s, eta)));
+}
+
+/*
   Truncated spikes are corrected down to the window tolerance, so that an application is exact to that: a direct solve
   takes a step of refinement, which is another application and a product with A. Where the far ends that truncation
   neglects are below about the tolerance of the solve, spikes that are followed down to that leave nothing to refine.
@@ -190,27 +209,34 @@ static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b
 */
 static PetscErrorCode PCSpikeFail_Private(PC pc, PetscBool forget)
 {
-  PC_Spike   *s   = (PC_Spike *)pc->data;
-  const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  const char *why = s->boosted                           ? "zero pivots were boosted"
-                  : s->info.cut && s->info.dropped > 0.0 ? "the band was cut, and entries are outside of it"
-                  : s->apart && s->info.dropped > 0.0
-                    ? "each rank has ordered its rows, and couplings between ranks are "
-                      "outside the band"
-                  : s->ex.across || s->band.np > 1 ? "there are several partitions"
-                                                   : "pivots are small or the precision of the factors is low";
+  PC_Spike   *s    = (PC_Spike *)pc->data;
+  const char *pre  = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  const char *what = forget ? "a solve" : "a solve with random values";
+  const char *why  = s->boosted                           ? "zero pivots were boosted"
+                   : s->info.cut && s->info.dropped > 0.0 ? "the band was cut, and entries are outside of it"
+                   : s->apart && s->info.dropped > 0.0
+                     ? "each rank has ordered its rows, and couplings between ranks are "
+                       "outside the band"
+                   : s->ex.across || s->band.np > 1 ? "there are several partitions"
+                                                    : "pivots are small or the precision of the factors is low";
 
   PetscFunctionBegin;
   if (s->boosted && s->shifttype != (MatFactorShiftType)PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCFactoredFail_Private(pc, s->boosted ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER,
-                                   s->boosted ? PETSC_ERR_MAT_LU_ZRPVT : PETSC_ERR_NOT_CONVERGED,
-                                   "The backward error of %s is %g, above %g, after at most %" PetscInt_FMT
-                                   " steps of refinement: %s; take -%spc_type spike with an iterative -%sksp_type, "
-                                   "such as bcgsfused, or allow more -%spc_spike_max_refinements or a larger "
-                                   "-%spc_spike_refinement_tol",
-                                   forget ? "a solve" : "a solve with random values", (double)s->info.backward_error,
-                                   (double)PCSpikeRefineTolerance_Private(s), PCSpikeRefineSteps_Private(s), why, pre,
-                                   pre, pre, pre));
+  if (s->info.backward_error <= PCSpikeRefineTolerance_Private(s))
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
+                                     "Zero pivots were boosted, and %s leaves %g of its right-hand side: the matrix is "
+                                     "singular, or nearly; attach its null space (MatSetNullSpace()) and take an "
+                                     "iterative -%sksp_type, such as bcgsfused",
+                                     what, (double)s->refine.residual, pre));
+  else
+    PetscCall(PCFactoredFail_Private(pc, s->boosted ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER,
+                                     s->boosted ? PETSC_ERR_MAT_LU_ZRPVT : PETSC_ERR_NOT_CONVERGED,
+                                     "The backward error of %s is %g, above %g, after at most %" PetscInt_FMT
+                                     " steps of refinement: %s; take -%spc_type spike with an iterative -%sksp_type, "
+                                     "such as bcgsfused, or allow more -%spc_spike_max_refinements or a larger "
+                                     "-%spc_spike_refinement_tol",
+                                     what, (double)s->info.backward_error, (double)PCSpikeRefineTolerance_Private(s),
+                                     PCSpikeRefineSteps_Private(s), why, pre, pre, pre, pre));
   s->refused = forget;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -341,8 +367,11 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The end of a solve for one or many right-hand sides; eta: the largest, negative where nothing is known */
-static PetscErrorCode PCSpikeRefined_Private(PC pc, PetscReal eta)
+/*
+  The end of a solve for one or many right-hand sides; eta: the largest, negative where nothing is known; misses: one of
+  them is none
+*/
+static PetscErrorCode PCSpikeRefined_Private(PC pc, PetscReal eta, PetscBool misses)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
 
@@ -350,7 +379,7 @@ static PetscErrorCode PCSpikeRefined_Private(PC pc, PetscReal eta)
   if (eta < 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   s->info.solves++;
   s->info.backward_error = eta;
-  if (eta <= PCSpikeRefineTolerance_Private(s)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!misses) PetscFunctionReturn(PETSC_SUCCESS);
   s->info.unsolved++;
   PetscCall(PCSpikeFail_Private(pc, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -394,40 +423,42 @@ static PetscErrorCode PCSpikeRefineExact_Private(PC pc, PetscReal eta, PetscBool
 }
 
 /*
-  Whether a setup anew may be better than one of which a solve has this backward error: with exact coupling, or, where
-  pivots are boosted, with row exchanges. A trial finds factors with boosted pivots of use that are none for a direct
-  solve: refinement comes nearer in more steps than it may take. The same on all ranks
+  Whether a setup anew may be better than one of which a solve has this backward error: with exact coupling, with row
+  exchanges, or in one partition. A trial finds factors with boosted pivots of use that are none for a direct solve:
+  refinement comes nearer in more steps than it may take. The same on all ranks
 */
 static PetscErrorCode PCSpikeRefineMissed_Private(PC pc, PetscReal eta, PetscBool *again)
 {
   PetscFunctionBegin;
   PetscCall(PCSpikeRefineExact_Private(pc, eta, again));
-  if (*again || !(eta > PCSpikeRefineTolerance_Private((const PC_Spike *)pc->data))) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSpikeTrialMissed_Private(pc, again));
-  if (*again) PetscCall(PetscInfo(pc, "Backward error %g of a solve with boosted pivots\n", (double)eta));
+  if (*again || !PCSpikeRefineMisses_Private((const PC_Spike *)pc->data, eta)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeTrialMissed_Private(pc, eta, again));
+  if (*again) PetscCall(PetscInfo(pc, "Backward error %g of a solve: setting up in another way\n", (double)eta));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x, whose backward error is *eta, once more after another setup, if that is worth it */
+/* x, whose backward error is *eta, once more after other setups, while they are worth it; each is made once */
 static PetscErrorCode PCSpikeRefineAgain_Private(PC pc, PetscBool trans, Vec b, Vec x, PetscReal *eta)
 {
-  PC_Spike         *s      = (PC_Spike *)pc->data;
-  const PCSpikeInfo info   = s->info; /* the counts of solves go on */
-  const PetscInt    stands = s->refine.stands;
-  PetscBool         again;
+  PC_Spike      *s      = (PC_Spike *)pc->data;
+  const PetscInt stands = s->refine.stands;
+  PetscBool      again;
 
   PetscFunctionBegin;
-  PetscCall(PCSpikeRefineMissed_Private(pc, *eta, &again));
-  if (!again) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSpikeChanged_Private(pc));
-  PetscCall(PCSetUp(pc));
-  s->info.solves      = info.solves;
-  s->info.refinements = info.refinements;
-  s->info.unsolved    = info.unsolved;
-  s->refine.stands    = stands;
-  PetscCall(PCSpikeApply_Private(pc, trans, b, x));
-  PetscCall(PCSpikeRefineOrdered_Private(pc, trans, b, x, eta));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  for (;;) {
+    const PCSpikeInfo info = s->info; /* the counts of solves go on */
+
+    PetscCall(PCSpikeRefineMissed_Private(pc, *eta, &again));
+    if (!again) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PCSpikeChanged_Private(pc));
+    PetscCall(PCSetUp(pc));
+    s->info.solves      = info.solves;
+    s->info.refinements = info.refinements;
+    s->info.unsolved    = info.unsolved;
+    s->refine.stands    = stands;
+    PetscCall(PCSpikeApply_Private(pc, trans, b, x));
+    PetscCall(PCSpikeRefineOrdered_Private(pc, trans, b, x, eta));
+  }
 }
 
 PetscErrorCode PCSpikeRefineVec_Private(PC pc, PetscBool trans, Vec b, Vec x)
@@ -442,7 +473,7 @@ PetscErrorCode PCSpikeRefineVec_Private(PC pc, PetscBool trans, Vec b, Vec x)
   PetscCall(PCSpikeRefineOrdered_Private(pc, trans, b, x, &eta));
   PetscCall(PetscLogEventEnd(PC_Spike_Refine, pc, b, x, 0));
   PetscCall(PCSpikeRefineAgain_Private(pc, trans, b, x, &eta));
-  PetscCall(PCSpikeRefined_Private(pc, eta));
+  PetscCall(PCSpikeRefined_Private(pc, eta, PCSpikeRefineMisses_Private((const PC_Spike *)pc->data, eta)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -450,7 +481,7 @@ PetscErrorCode PCSpikeRefineVec_Private(PC pc, PetscBool trans, Vec b, Vec x)
 PetscErrorCode PCSpikeRefineMat_Private(PC pc, PetscBool trans, Mat B, Mat X)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
-  PetscBool checks;
+  PetscBool checks, misses = PETSC_FALSE;
   PetscInt  ncols;
   PetscReal eta, worst = -1.0, residual = 0.0;
   Vec       b, x;
@@ -470,12 +501,13 @@ PetscErrorCode PCSpikeRefineMat_Private(PC pc, PetscBool trans, Mat B, Mat X)
     PetscCall(MatDenseRestoreColumnVec(X, c, &x)); /* also where memory was short */
     PetscCall(MatDenseRestoreColumnVecRead(B, c, &b));
     PetscCall(ierr);
+    misses   = (PetscBool)(misses || PCSpikeRefineMisses_Private(s, eta));
     worst    = PetscMax(worst, eta);
     residual = PetscMax(residual, s->refine.residual);
   }
   s->refine.residual = residual;
   PetscCall(PetscLogEventEnd(PC_Spike_Refine, pc, B, X, 0));
-  PetscCall(PCSpikeRefined_Private(pc, worst));
+  PetscCall(PCSpikeRefined_Private(pc, worst, misses));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -509,7 +541,7 @@ PetscErrorCode PCSpikeRefineVerify_Private(PC pc, PetscBool *again)
   PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, b, f->x));
   PetscCall(PCSpikeRefine_Private(pc, PETSC_FALSE, b, f->x, &eta));
   s->info.refinements = 0;
-  if (eta <= PCSpikeRefineTolerance_Private(s)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!PCSpikeRefineMisses_Private(s, eta)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeRefineMissed_Private(pc, eta, again));
   if (*again) PetscFunctionReturn(PETSC_SUCCESS);
   s->info.backward_error = eta;
@@ -519,9 +551,7 @@ PetscErrorCode PCSpikeRefineVerify_Private(PC pc, PetscBool *again)
 
 /*
   MATSOLVERSPIKE: whether the result of the last solve is good enough to be handed out. A backward error above the
-  tolerance has to be below the square root of the machine epsilon, and where pivots were boosted so has the residual: a
-  singular matrix has large solutions, whose backward error says nothing. Such a solution, larger than b by more than
-  that root, is none with a small backward error either
+  tolerance has to be below the square root of the machine epsilon, and where pivots were boosted so has the residual
 */
 PetscErrorCode PCSpikeRefineStands_Private(PC pc, PetscBool *stands)
 {
@@ -530,8 +560,8 @@ PetscErrorCode PCSpikeRefineStands_Private(PC pc, PetscBool *stands)
   const PetscBool above = (PetscBool)(eta > PCSpikeRefineTolerance_Private(s));
 
   PetscFunctionBegin;
-  *stands = (PetscBool)(eta <= most &&
-                        !(s->boosted && s->refine.residual > most && (above || most * s->refine.residual > eta)));
+  if (above) *stands = (PetscBool)(eta <= most && !(s->boosted && s->refine.residual > most));
+  else *stands = (PetscBool)!PCSpikeRefineIsHollow_Private(s, eta);
   if (!*stands || !above) PetscFunctionReturn(PETSC_SUCCESS);
   s->refine.stands++;
   PetscCall(PetscInfo(pc,

@@ -307,21 +307,42 @@ PetscErrorCode PCSpikeTrialAfter_Private(PC pc, PetscBool reuse, const SpikeFill
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  A direct solve has missed its tolerance with boosted pivots, which were of use: the next way, if one is open. Each is
-  tried once for a pattern, so that this ends. A shift type that was set asks for boosted pivots
-*/
-PetscErrorCode PCSpikeTrialMissed_Private(PC pc, PetscBool *again)
+/* How wrong these factors are, where no trial has looked; outside of a setup */
+static PetscErrorCode PCSpikeTrialMeasure_Private(PC pc)
 {
-  PC_Spike *s = (PC_Spike *)pc->data;
-  SpikeWay  next;
-  PetscBool may = (PetscBool)(s->boosted && s->shifttype == (MatFactorShiftType)PETSC_DECIDE &&
-                              PCSpikeTrialMay_Private(s) && s->trial.error[s->trial.way] >= 0.0);
+  PC_Spike       *s        = (PC_Spike *)pc->data;
+  PCSpikeTrial   *t        = &s->trial;
+  const PetscBool factored = s->factored, numeric = s->numeric;
+
+  PetscFunctionBegin;
+  if (t->error[t->way] >= 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeError_Private(pc, &t->error[t->way], NULL));
+  s->factored = factored;
+  s->numeric  = numeric;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A direct solve with this backward error has missed its tolerance: with boosted pivots that were of use, or with
+  factors that gave no reason for doubt, of partitions that are worse conditioned than the matrix. The next way, if one
+  is open; each is tried once for a pattern, so that this ends. A shift type that was set asks for boosted pivots;
+  exchanges bring back neither entries that are outside of the band nor what truncated spikes neglect, where these were
+  asked for; and a tolerance below rounding is met by nothing
+*/
+PetscErrorCode PCSpikeTrialMissed_Private(PC pc, PetscReal backward, PetscBool *again)
+{
+  PC_Spike       *s      = (PC_Spike *)pc->data;
+  const PetscBool approx = (PetscBool)(s->info.dropped > 0.0 || (s->band.coupled && !s->band.full) ||
+                                       backward <= SPIKE_TRIAL_ROUNDING * PETSC_MACHINE_EPSILON);
+  PetscBool       may    = PCSpikeTrialMay_Private(s);
+  SpikeWay        next;
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
+  if (s->boosted ? s->shifttype != (MatFactorShiftType)PETSC_DECIDE : approx) may = PETSC_FALSE;
   PetscCall(PCFactoredAgree_Private(pc, &may));
   if (!may) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeTrialMeasure_Private(pc));
   PetscCall(PCSpikeTrialNext_Private(pc, &next));
   if (next == SPIKE_WAYS) PetscFunctionReturn(PETSC_SUCCESS);
   s->trial.decided = PETSC_FALSE;
