@@ -390,13 +390,15 @@ static PetscErrorCode DoOption(Fuzz *f, Walk *w)
   PetscCall(KSPGetPC(w->ksp, &pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSPIKE, &is));
   if (is) {
-    const PetscInt which = FuzzInt(f, 0, direct ? 4 : 5), value = FuzzInt(f, 0, 4);
+    const PetscInt            which = FuzzInt(f, 0, direct ? 4 : 5), value = FuzzInt(f, 0, 4);
+    const PetscSpikePrecision whole = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
+                                                                    : PETSC_SPIKE_PRECISION_DOUBLE;
 
     PetscCall(Say(w, "; option %" PetscInt_FMT " = %" PetscInt_FMT, which, value));
     if (which == 0) PetscCall(PCSpikeSetType(pc, types[value % 3]));
     else if (which == 1) PetscCall(PCSpikeSetLocalPartitions(pc, value ? value : PETSC_DECIDE));
-    else if (which == 2) { /* what excludes another option is told by an error */
-      if (value % 2) PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_DOUBLE));
+    else if (which == 2) {                                      /* what excludes another option is told by an error */
+      if (value % 2) PetscCall(PCSpikeSetPrecision(pc, whole)); /* that of the vectors */
       if (value % 2) w->loose = PETSC_FALSE;
       PetscCall(PCSpikeSetPivoting(pc, (PetscBool)(value % 2)));
     } else if (which == 3) PetscCall(PCSpikeSetMatchingType(pc, (PCSpikeMatchingType)(value % 3)));

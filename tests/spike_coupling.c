@@ -140,7 +140,7 @@ static PetscErrorCode TestTips(void)
 /* Dominant rows, far ends just below what may be neglected: no product with the matrix in a setup */
 static PetscErrorCode TestDominant(void)
 {
-  PetscInt    partitions;
+  PetscInt    partitions = 0;
   Mat         A;
   KSP         ksp;
   PC          pc;

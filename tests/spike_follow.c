@@ -455,6 +455,7 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/spike_follow_1.out
+      requires: !single
       test:
          suffix: 1
          nsize: {{1 2 3}}

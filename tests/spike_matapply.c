@@ -215,6 +215,7 @@ static PetscErrorCode TestMatSolve(void)
     PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &bands[t], PETSC_DECIDE, MATAIJ, &A));
     for (PetscInt trans = 0; trans < 2; trans++) {
       const PetscReal    rtol = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-9;
+      const PetscReal    most = PetscDefined(USE_REAL_SINGLE) ? 30 : 10; /* a direct solve promises a backward error */
       KSP                ksp;
       PC                 pc;
       Mat                X, B, R;
@@ -245,7 +246,7 @@ static PetscErrorCode TestMatSolve(void)
       PetscCall(MatGetColumnNorms(R, NORM_2, norms));
       PetscCall(MatGetColumnNorms(B, NORM_2, normsb));
       for (PetscInt j = 0; j < 19; j++)
-        PetscCall(SpikeTestSmall(norms[j], 10.0 * rtol * normsb[j], "residual of a column of KSPMatSolve", types[t]));
+        PetscCall(SpikeTestSmall(norms[j], most * rtol * normsb[j], "residual of a column of KSPMatSolve", types[t]));
       if (direct[t]) {
         PCSpikeInfo info;
 

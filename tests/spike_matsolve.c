@@ -103,7 +103,9 @@ static PetscErrorCode TestRefined(void)
       PetscCall(SpikeTestCheck((PetscBool)(info.solves == again * calls),
                                "%" PetscInt_FMT " of %" PetscInt_FMT " solves were checked", info.solves,
                                again * calls));
-      PetscCall(SpikeTestCheck((PetscBool)(info.refinements > 0), "no step of refinement"));
+      /* single precision has windows as exact as solves */
+      PetscCall(
+        SpikeTestCheck((PetscBool)(info.refinements > 0 || PetscDefined(USE_REAL_SINGLE)), "no step of refinement"));
     }
     /* PCMatApply() of the same preconditioner gives what the factors give */
     PetscCall(PCMatApply(pc, B, X));

@@ -217,7 +217,9 @@ static PetscErrorCode TestAsked(void)
   PetscFunctionBegin;
   PetscCall(CaseMat(PETSC_COMM_SELF, &c, 21, &A));
   for (size_t o = 0; o < PETSC_STATIC_ARRAY_LENGTH(orderings); o++) {
-    if (PetscDefined(USE_COMPLEX) && !strcmp(orderings[o], MATORDERINGSPECTRAL)) continue; /* is for real numbers */
+    /* PETSc's is for real numbers, and finds its own eigenvectors inconsistent in single precision */
+    if ((PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE)) && !strcmp(orderings[o], MATORDERINGSPECTRAL))
+      continue;
     PetscCall(Solve(A, orderings[o], &info, orderings[o]));
     PetscCall(SpikeTestCheck(info.reordered, "%s: not reordered", orderings[o]));
     if (!o || o == 5) /* both follow a line of rows */
@@ -489,7 +491,11 @@ static PetscErrorCode TestRanks(void)
                                (double)info.dropped));
       PetscCall(SpikeTestColumns(pc, 4, tol, names[kind]));
     }
-    if (kind == RANKS_FAR) { /* where an ordering is asked for, it stays, and the failure says what it costs */
+    /*
+      Where an ordering is asked for, it stays, and the failure says what it costs; in single precision it is within the
+      tolerance of a solve
+    */
+    if (kind == RANKS_FAR && !PetscDefined(USE_REAL_SINGLE)) {
       KSPConvergedReason reason;
       char               text[8192] = "", *at;
       PetscMPIInt        rank;

@@ -330,8 +330,9 @@ static PetscErrorCode TestLapack(void)
     PetscCall(PCSpikeSetPivoting(pc, PETSC_FALSE));
     PetscCall(PCApply(pc, b, x));
     PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, x, &plain));
-    PetscCall(SpikeTestCheck((PetscBool) !(plain < 3 * ours), "%s: %g without pivoting, %g with it", where,
-                             (double)plain, (double)ours));
+    /* in single precision rows may be exchanged all the same, by a trial */
+    PetscCall(SpikeTestCheck((PetscBool)(!(plain < 3 * ours) || PetscDefined(USE_REAL_SINGLE)),
+                             "%s: %g without pivoting, %g with it", where, (double)plain, (double)ours));
     PetscCall(PCSpikeSetPivoting(pc, PETSC_TRUE));
     PetscCall(PCSpikeSetLocalPartitions(pc, 4));
     PetscCall(PCSpikeSetDirect(pc, PETSC_BOOL3_TRUE));
@@ -362,6 +363,7 @@ static PetscErrorCode TestSingular(void)
     PC             pc;
     PCFailedReason reason;
     PCSpikeInfo    info;
+    const PetscInt most = PetscDefined(USE_REAL_SINGLE) ? 2 : 1; /* small ones that rounding leaves */
     char           where[64];
 
     PetscCall(PetscSNPrintf(where, sizeof(where), "singular band %" PetscInt_FMT ",%" PetscInt_FMT, c.kl, c.ku));
@@ -379,8 +381,8 @@ static PetscErrorCode TestSingular(void)
     PetscCall(PCReduceFailedReason(pc));
     PetscCall(PCGetFailedReason(pc, &reason));
     PetscCall(PCSpikeGetInfo(pc, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(reason == PC_NOERROR && info.boosted == 1), "%s: %s, boosted %" PetscInt_FMT,
-                             where, PCFailedReasons[reason], info.boosted));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == PC_NOERROR && info.boosted >= 1 && info.boosted <= most),
+                             "%s: %s, boosted %" PetscInt_FMT, where, PCFailedReasons[reason], info.boosted));
     PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
     c.bad = -1;
     PetscCall(Fill(&c, A));

@@ -253,10 +253,12 @@ static PetscErrorCode TestTruncated(void)
     PetscCall(CheckSolve(ksp, (PetscBool)trans, b, x, 0, 30, trans ? "good transposed" : "good"));
   PetscCall(PCSpikeSetMaxRefinements(pc, PETSC_DECIDE));
   PetscCall(KSPSetOperators(ksp, B, B));
-  PetscCall(CheckFailure(ksp, b, x, PC_FACTOR_OTHER, "bad"));
-  PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(
-    SpikeTestCheck((PetscBool)(info.inverse_error > 1e-3), "bad: ||I - A M^-1|| %g", (double)info.inverse_error));
+  if (!PetscDefined(USE_REAL_SINGLE)) { /* where growth leads to a trial, which takes one partition */
+    PetscCall(CheckFailure(ksp, b, x, PC_FACTOR_OTHER, "bad"));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    PetscCall(
+      SpikeTestCheck((PetscBool)(info.inverse_error > 1e-3), "bad: ||I - A M^-1|| %g", (double)info.inverse_error));
+  }
   /* what was asked for is less than a solution */
   PetscCall(PCSpikeSetRefinementTolerance(pc, 1e30));
   PetscCall(KSPSolve(ksp, b, x));
@@ -381,6 +383,7 @@ static PetscErrorCode TestProduct(void)
   PC                  pc;
   PCSpikeInfo         info;
   PetscReal           eta;
+  const PetscInt      least = PetscDefined(USE_REAL_SINGLE) ? 2 : 3; /* products of truncated spikes */
   char                where[40];
   PetscMPIInt         size;
 
@@ -409,7 +412,7 @@ static PetscErrorCode TestProduct(void)
       PetscCall(SpikeTestBackwardError(A, PETSC_FALSE, b, x, &eta));
       PetscCall(SpikeTestSmall(eta, MAXETA, "backward error", where));
       PetscCall(PCSpikeGetInfo(pc, &info));
-      PetscCall(SpikeTestCheck((PetscBool)(!info.unsolved && calls >= (truncated ? k : 1)),
+      PetscCall(SpikeTestCheck((PetscBool)(!info.unsolved && calls >= (truncated ? PetscMin(k, least) : 1)),
                                "%s: %" PetscInt_FMT " unsolved, %" PetscInt_FMT " calls", where, info.unsolved, calls));
     }
   }
@@ -584,14 +587,18 @@ static PetscErrorCode TestDirect(PetscBool solve)
   PetscCall(KSPSetOperators(ksp, F, F));
   PetscCall(KSPSetUp(ksp));
   PetscCall(PCGetFailedReason(pc, &failed));
-  PetscCall(SpikeTestCheck((PetscBool)(failed == PC_FACTOR_OTHER), "trial: %s", PCFailedReasons[failed]));
-  if (solve) {
-    PetscCall(KSPMatSolve(ksp, B, X));
-    PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "trial: ends with %s",
-                             KSPConvergedReasons[reason]));
+  if (PetscDefined(USE_REAL_SINGLE)) { /* growth leads to one partition, whose factors solve it */
+    PetscCall(SpikeTestCheck((PetscBool)(failed == PC_NOERROR), "trial: %s", PCFailedReasons[failed]));
+  } else {
+    PetscCall(SpikeTestCheck((PetscBool)(failed == PC_FACTOR_OTHER), "trial: %s", PCFailedReasons[failed]));
+    if (solve) {
+      PetscCall(KSPMatSolve(ksp, B, X));
+      PetscCall(KSPGetConvergedReason(ksp, &reason));
+      PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "trial: ends with %s",
+                               KSPConvergedReasons[reason]));
+    }
+    PetscCall(CheckView(pc, "FAILED: The backward error of a solve with random values", PETSC_TRUE, "trial"));
   }
-  PetscCall(CheckView(pc, "FAILED: The backward error of a solve with random values", PETSC_TRUE, "trial"));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPMatSolve(ksp, B, X));
   PetscCall(CheckReason(ksp, KSP_CONVERGED_ITS, PC_NOERROR, "after the trial"));

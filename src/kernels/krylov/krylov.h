@@ -142,10 +142,10 @@ static inline PetscInt SpikeKrylovBasisSums(SpikeKrylovBasisStep step, PetscInt 
 static inline PetscReal SpikeKrylovBasisFlops(SpikeKrylovBasisStep step, const SpikeKrylovBasis *b,
                                               const SpikeKrylovBasis *combine)
 {
-  const PetscReal m = (PetscReal)(b->last - b->first), flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0,
-                                                                  4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0), 8.0};
+  const double m = (double)(b->last - b->first), flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0,
+                                                            4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0), 8.0};
 
-  return flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0);
+  return (PetscReal)(flops[step] + (combine ? 4.0 * (double)(combine->last - combine->first) + 2.0 : 0.0));
 }
 
 /*
