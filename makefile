@@ -476,8 +476,8 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
 
   PETSC_DIR, PETSC_ARCH   PETSc 3.24 to 3.26 with shared libraries: build tree (both), prefix install (PETSC_DIR alone)
   SPIKE_PETSC_VERSION     the PETSc that is built here: 3.26 (3.26.1, the default), 3.25 (3.25.6), 3.24 (3.24.6)
-  SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, cuda, nocuda, nopython;
-                          several with commas between them
+  SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, cuda, nocuda, nopython,
+                          unoptimized; several with commas between them
   SANITIZE=1              with AddressSanitizer and UBSan, built apart
   CUDA_ARCH="80 90"       compute capabilities of the GPU code
   SPIKE_MATRICES=FOLDER   real matrices for tests that read them
