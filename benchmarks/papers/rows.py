@@ -236,6 +236,19 @@ def read_output(row, text):
     return records
 
 
+def newest(row, text):
+    """Records of a file of results, those of its newest day first: days stand in lines that begin with #."""
+    blocks, fresh = [["", ""]], True
+    for line in text.splitlines():
+        if line.startswith("#") and not fresh:
+            blocks.append([blocks[-1][0], ""])
+        fresh = line.startswith("#")
+        days = re.findall(r"20\d\d-\d\d-\d\d", line) if fresh else []
+        blocks[-1] = [max(days) if days else blocks[-1][0], blocks[-1][1] + line + "\n"]
+    blocks.sort(key=lambda block: block[0], reverse=True)
+    return [record for _, block in blocks for record in read_output(row, block)]
+
+
 def read_csv(path):
     with open(path) as f:
         return csv_records(f)
