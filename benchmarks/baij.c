@@ -145,6 +145,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
+  PetscCheck(repeat >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-repeat is at least 1");
   nbs = 16;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-bs", bs, &nbs, &set));
   if (!set) nbs = 8;

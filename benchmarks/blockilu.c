@@ -71,7 +71,7 @@ static PetscScalar Number(PetscInt i, PetscInt j)
   return (PetscReal)((double)(z >> 40) / 8388608.0 - 1.0);
 }
 
-/* 7-point stencil of blocks on an m^3 grid */
+/* Seven block diagonals at distances 0, 1, m and m^2: those of a 7-point stencil on an m^3 grid, none left out */
 static PetscErrorCode StencilMat(PetscInt m, PetscInt bs, Mat *A)
 {
   const PetscInt nb = m * m * m, step[] = {1, m, m * m};
@@ -96,10 +96,7 @@ static PetscErrorCode StencilMat(PetscInt m, PetscInt bs, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- Factors
-  ------------------------------------------------------------------------------------------------------------
-*/
+/* ---- Factors ---- */
 typedef struct {
   Mat A, X, Y;
   PC  pc;
@@ -183,10 +180,7 @@ static PetscErrorCode BenchFactors(Mat A, PetscInt bs, PetscInt levels)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- Tall blocks and products
-  ---------------------------------------------------------------------------------------------
-*/
+/* ---- Tall blocks and products ---- */
 typedef struct {
   SpikeBlock     b;
   SpikeBlockTask task;
@@ -272,6 +266,7 @@ static PetscErrorCode BenchTall(PetscInt n, PetscInt m)
     }
   }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  PetscCall((*t.b.k->destroy)(&t.b));
   PetscCall(PetscFree3(x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -308,6 +303,7 @@ static PetscErrorCode BenchProducts(Mat A, PetscInt bs)
 
   PetscFunctionBegin;
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_TRUE, &nb, &ai, &aj, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No rows of a MATSEQBAIJ");
   PetscCall(MatSeqBAIJGetArray(A, &aa));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %8" PetscInt_FMT " |", bs, nb));
   PetscCall(PetscMalloc2((size_t)nb * bs * 16, &x, (size_t)nb * bs * 16, &y));
@@ -341,9 +337,11 @@ static PetscErrorCode BenchProducts(Mat A, PetscInt bs)
     PetscCall(MatDestroy(&t.X));
     PetscCall(MatDestroy(&t.Y));
     PetscCall((*t.b.k->matdestroy)(&t.b, &M));
+    PetscCall((*t.b.k->destroy)(&t.b));
   }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
   PetscCall(PetscFree2(x, y));
+  PetscCall(MatSeqBAIJRestoreArray(A, &aa));
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_TRUE, &nb, &ai, &aj, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -358,6 +356,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscBLASSetNumThreads(1)); /* times are those of the processor */
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-bs", bs, &nbs, &set));
   if (!set) nbs = 11;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-levels", levels, &nlevels, &set));

@@ -100,7 +100,7 @@ static PetscErrorCode GridMat(const Grid *g, PetscBool random, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations of CG, or of GMRES without restart, to 1e-8; negative: it failed */
+/* Iterations of CG, or of GMRES; negative: it failed */
 static PetscErrorCode Iterations(Mat A, PetscBool symmetric, const char options[], PetscInt *its)
 {
   KSP                ksp;
@@ -222,6 +222,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &g.n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeats", &repeats, NULL));
+  PetscCheck(repeats >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-repeats is at least 1");
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-ratio", &g.ratio, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-times", &times, NULL));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,

@@ -193,6 +193,7 @@ int main(int argc, char **argv)
   if (!set) nchosen = NKINDS;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-width", &K, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
+  PetscCheck(repeat >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-repeat is at least 1");
   PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "SPIKE_MATRICES", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dir", dir, sizeof(dir), NULL));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-26s %9s %9s %10s %10s %7s %8s %20s  scaled: least matched, most\n", "",

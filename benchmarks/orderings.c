@@ -341,10 +341,10 @@ static PetscErrorCode MakeMesh(PetscInt rows, PetscInt shape, PetscBool grid, Ma
                                                                     : shape == 2 ? 2
                                                                                  : 4));
   PetscReal     *x, *y;
-  PetscInt       n = 0, *order;
+  PetscInt       n = 0;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc3(lines * lines, &x, lines * lines, &y, lines * lines, &order));
+  PetscCall(PetscMalloc2(lines * lines, &x, lines * lines, &y));
   for (PetscInt i = 0; i < lines; i++)
     for (PetscInt j = 0; j < lines; j++) {
       const PetscReal u = grid ? (i + 0.5) / lines : Random(2 * (i * lines + j)),
@@ -361,7 +361,6 @@ static PetscErrorCode MakeMesh(PetscInt rows, PetscInt shape, PetscBool grid, Ma
       x[n]   = u;
       y[n++] = v;
     }
-  for (PetscInt i = 0; i < n; i++) order[i] = i;
   for (PetscInt i = n - 1; i > 0; i--) {
     const PetscInt  j  = PetscMin(i, (PetscInt)(Random(7 * i + 5) * (i + 1)));
     const PetscReal tx = x[i], ty = y[i];
@@ -372,7 +371,7 @@ static PetscErrorCode MakeMesh(PetscInt rows, PetscInt shape, PetscBool grid, Ma
     y[j] = ty;
   }
   PetscCall(FromPoints(n, x, y, (grid ? 1.1 : 1.6) / lines, A));
-  PetscCall(PetscFree3(x, y, order));
+  PetscCall(PetscFree2(x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

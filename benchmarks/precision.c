@@ -153,6 +153,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-wind", &wind, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tol", &tol, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &solves, NULL));
+  PetscCheck(solves >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-solves is at least 1");
   PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_mat_type", type, sizeof(type), NULL));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-pc", pcs, &npcs, &set));
   if (!set) {

@@ -19,6 +19,8 @@ static inline PetscErrorCode Poisson(PetscInt n, PetscInt points, MatType type, 
   Mat            B;
 
   PetscFunctionBegin;
+  PetscCheck((PetscCount)points * n * n * n <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "n = %" PetscInt_FMT " has more entries than PetscInt counts", n);
   PetscCall(PetscMalloc3(N + 1, &ai, (size_t)points * N, &aj, (size_t)points * N, &aa));
   ai[0] = 0;
   for (PetscInt k = 0, row = 0; k < n; k++)
