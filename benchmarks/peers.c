@@ -1,29 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* peers.c: PCSPIKE beside cuDSS, cuSPARSE, LAPACK and MKL on the same matrices, in one run */
-static char help
-  [] = "Random bands: off-diagonals uniform in [-1, 1], a_ii = d * sum of the magnitudes of the others in the row. ms, "
-       "medians of -repeat.\n"
-       "cuDSS, MKL, LAPACK and cuSPARSE solve exactly. PCSPIKE is a preconditioner: \"solve\" is one application, "
-       "\"residual\" what one application leaves; the lines below\n"
-       "it are what it takes together with a Krylov method to bring the true residual to -rtol and to the residual of "
-       "the best direct solver of the case.\n"
-       "  first     what the first setup takes (analysis, memory) and the factorization with it\n"
-       "  refactor  new values in the same pattern; for bands on the host the factorization without filling the band\n"
-       "  solve     one right-hand side\n"
-       "  both      refactor and solve; factor: that of PCSPIKE with GMRES to the residual of the best direct solver "
-       "goes into it so many times\n"
-       "  -cases <100000,32,...>  pairs N,K\n"
-       "  -d <1> -repeat <5> -rtol <1e-10>\n"
-       "  -cudss <libcudss.so.1>  cuDSS 1.0 (PyPI: nvidia-cudss-cu13), loaded at run time\n"
-       "  -cudss_rows <1000000>   at most so many rows for cuDSS\n"
-       "  -mkl <libmkl_rt.so.3>   a library with dgbtrf_ and dgbtrs_, loaded at run time; MKL_NUM_THREADS counts\n"
-       "  -ilu_rows <100000>      at most so many rows for ILU(0) of cuSPARSE, which is an exact LU of a full band\n"
-       "  -mat_type aijcusparse   PCSPIKE, cuDSS and cuSPARSE need it; without it those on the host remain\n\n";
+static char help[] =
+  "Random bands: off-diagonals uniform in [-1, 1], a_ii = d * sum of the magnitudes of the others in the row. ms, "
+  "medians of -repeat.\n"
+  "cuDSS, MKL, LAPACK and cuSPARSE solve exactly. PCSPIKE is a preconditioner: \"solve\" is one application, "
+  "\"residual\" what one application leaves; the lines below\n"
+  "it are what it takes together with a Krylov method to bring the true residual to -rtol and to the residual of "
+  "the best direct solver of the case.\n"
+  "  first     what the first setup takes (analysis, memory) and the factorization with it\n"
+  "  refactor  new values in the same pattern; for bands on the host the factorization without filling the band\n"
+  "  solve     one right-hand side\n"
+  "  both      refactor and solve; factor: that of PCSPIKE with GMRES to the residual of the best direct solver "
+  "goes into it so many times\n"
+  "  filled    both, with what it takes to fill the band; others than LAPACK and MKL have that in refactor\n"
+  "  threads   with which LAPACK and MKL took the least time, of 1, 2, 4, ... and -threads: of the factorization / "
+  "of the solve\n"
+  "preonly is PCSPIKE as a direct solver, setup and one solve with its check and refinement.\n"
+  "  -cases <100000,32,...>  pairs N,K\n"
+  "  -d <1> -repeat <5> -rtol <1e-10>\n"
+  "  -cudss <libcudss.so.1>  cuDSS 1.0 (PyPI: nvidia-cudss-cu13), loaded at run time\n"
+  "  -cudss_rows <1000000>   at most so many rows for cuDSS\n"
+  "  -partition_rows <0>     PCSPIKE with partitions of so many rows and single factors too: \"in parts\"\n"
+  "  -mkl <libmkl_rt.so.3>   a library with dgbtrf_ and dgbtrs_, loaded at run time\n"
+  "  -threads <all cores>    most threads of LAPACK and MKL\n"
+  "  -ilu_rows <100000>      at most so many rows for ILU(0) of cuSPARSE, which is an exact LU of a full band\n"
+  "  -mat_type aijcusparse   PCSPIKE, cuDSS and cuSPARSE need it; without it those on the host remain\n\n";
 
 #include "common/cudss.h"
+#include <unistd.h>
 
 typedef struct {
-  PetscInt  repeat, cudss_rows, ilu_rows;
+  PetscInt  repeat, cudss_rows, ilu_rows, threads, partition_rows;
   PetscReal rtol;
   char      cudss[PETSC_MAX_PATH_LEN], mkl[PETSC_MAX_PATH_LEN];
 } Options;
@@ -31,8 +38,9 @@ typedef struct {
 /* What one solver took */
 typedef struct {
   const char *name;
-  double      first, refactor, solve;
+  double      first, refactor, solve, fill;
   PetscReal   residual;
+  char        threads[24];
 } Line;
 
 static PetscErrorCode TimeCUDSS(const Options *o, Mat A, Vec b, Vec x, Line *line, PetscBool *done)
@@ -187,9 +195,56 @@ static PetscErrorCode TimeKrylov(const Options *o, const char type[], PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* LAPACK, or a library with its interface: RTLD_DEFAULT for what the program is linked with */
+static PetscErrorCode TimeLAPACK(const Options *o, void *library, PetscInt K, Mat A, Vec b, Vec x, Gbtrf gbtrf,
+                                 Gbtrs gbtrs, Line *line)
+{
+  BLASThreads threads;
+  BandTimes   t = {0.0, 0.0, 0.0, 0.0, 0, 0};
+
+  PetscFunctionBeginUser;
+  FindBLASThreads(library, &threads);
+  PetscCall(TimeBandThreads((int)o->repeat, (int)o->threads, &threads, K, A, b, x, gbtrf, gbtrs, &t));
+  line->fill     = t.fill;
+  line->first    = t.first;
+  line->refactor = t.factor;
+  line->solve    = t.solve;
+  if (threads.set)
+    PetscCall(PetscSNPrintf(line->threads, sizeof(line->threads), "%d/%d", t.factor_threads, t.solve_threads));
+  PetscCall(GetResidual(A, b, x, &line->residual));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As TR-2012-04 has it: partitions of a given number of rows, single precision, BiCGStab */
+static PetscErrorCode TimeParts(const Options *o, Mat A, Vec b, Vec x)
+{
+  PC                 pc;
+  PCSpikeInfo        info;
+  double             both;
+  PetscInt           n, its;
+  PetscReal          residual;
+  KSPConvergedReason reason;
+  char               name[64];
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_SINGLE));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCSpikeSetLocalPartitions(pc, PetscMax(n / o->partition_rows, 1)));
+  PetscCall(TimeKrylov(o, KSPBCGS, o->rtol, A, pc, b, x, &both, &its, &reason, &residual));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "  in parts, bcgs to %.1e, %" PetscInt_FMT " its", (double)o->rtol, its));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-65s %10.3f %9.1e %s%" PetscInt_FMT " partitions\n", name, both,
+                        (double)residual, reason > 0 ? "" : "not converged, ", info.partitions));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Case(const Options *o, PetscInt N, PetscInt K, PetscReal d)
 {
-  const char *const  ksps[] = {KSPGMRES, KSPBCGS};
+  const char *const  ksps[] = {KSPGMRES, KSPBCGS, KSPPREONLY};
   Mat                A;
   Vec                b, x;
   PC                 pc;
@@ -206,6 +261,7 @@ static PetscErrorCode Case(const Options *o, PetscInt N, PetscInt K, PetscReal d
   PetscBool          gpu, done;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(lines, sizeof(lines)));
   PetscCall(CreateBand(PETSC_COMM_SELF, N, K, d, &A));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJCUSPARSE, &gpu));
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -238,18 +294,14 @@ static PetscErrorCode Case(const Options *o, PetscInt N, PetscInt K, PetscReal d
     }
   }
   lines[nlines].name = "LAPACK";
-  PetscCall(TimeBand((int)o->repeat, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, &lines[nlines].first,
-                     &lines[nlines].refactor, &lines[nlines].solve));
-  PetscCall(GetResidual(A, b, x, &lines[nlines].residual));
+  PetscCall(TimeLAPACK(o, RTLD_DEFAULT, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, &lines[nlines]));
   nlines++;
   PetscCall(Open(o->mkl, &mkl));
   if (mkl && PetscDefined(USE_REAL_DOUBLE) && !PetscDefined(USE_COMPLEX)) {
     PetscCall(Find(mkl, "dgbtrf_", &gbtrf));
     PetscCall(Find(mkl, "dgbtrs_", &gbtrs));
     lines[nlines].name = "MKL";
-    PetscCall(TimeBand((int)o->repeat, K, A, b, x, gbtrf, gbtrs, &lines[nlines].first, &lines[nlines].refactor,
-                       &lines[nlines].solve));
-    PetscCall(GetResidual(A, b, x, &lines[nlines].residual));
+    PetscCall(TimeLAPACK(o, mkl, K, A, b, x, gbtrf, gbtrs, &lines[nlines]));
     nlines++;
   }
   for (int l = 1; l < nlines; l++) direct = PetscMin(direct, lines[l].residual);
@@ -257,26 +309,30 @@ static PetscErrorCode Case(const Options *o, PetscInt N, PetscInt K, PetscReal d
   PetscCall(TimeKrylov(o, KSPGMRES, direct, A, pc, b, x, &reference, &its, &reason, &residual));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "\nN = %" PetscInt_FMT ", K = %" PetscInt_FMT ", d = %g; PCSPIKE in %" PetscInt_FMT
-                        " partitions\n%-32s %10s %10s %10s %10s %9s %8s\n",
+                        " partitions\n%-32s %10s %10s %10s %10s %9s %8s %10s %8s\n",
                         N, K, (double)d, info.partitions, "", "first", "refactor", "solve", "both", "residual",
-                        "factor"));
+                        "factor", "filled", "threads"));
   for (int l = 0; l < nlines; l++) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s %10.2f %10.3f %10.4f %10.3f %9.1e", lines[l].name, lines[l].first,
-                          lines[l].refactor, lines[l].solve, lines[l].refactor + lines[l].solve,
-                          (double)lines[l].residual));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, l ? " %8.1f\n" : "\n", (lines[l].refactor + lines[l].solve) / reference));
-    for (size_t k = 0; !l && k < 2 * PETSC_STATIC_ARRAY_LENGTH(ksps); k++) {
-      const PetscReal rtol = k < PETSC_STATIC_ARRAY_LENGTH(ksps) ? o->rtol : direct;
-      char            name[64];
+    const double own = lines[l].refactor + lines[l].solve;
+    char         factor[16];
 
-      PetscCall(
-        TimeKrylov(o, ksps[k % PETSC_STATIC_ARRAY_LENGTH(ksps)], rtol, A, pc, b, x, &both, &its, &reason, &residual));
-      PetscCall(PetscSNPrintf(name, sizeof(name), "  and %s to %.1e, %" PetscInt_FMT " its",
-                              ksps[k % PETSC_STATIC_ARRAY_LENGTH(ksps)], (double)rtol, its));
+    PetscCall(PetscSNPrintf(factor, sizeof(factor), l ? "%.1f" : "-", own / reference));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s %10.2f %10.3f %10.4f %10.3f %9.1e %8s %10.3f %8s\n", lines[l].name,
+                          lines[l].first, lines[l].refactor, lines[l].solve, own, (double)lines[l].residual, factor,
+                          own + lines[l].fill, lines[l].threads[0] ? lines[l].threads : "-"));
+    for (size_t k = 0; !l && k < 2 * PETSC_STATIC_ARRAY_LENGTH(ksps) - 1; k++) { /* preonly has no tolerance */
+      const char     *type = ksps[k % PETSC_STATIC_ARRAY_LENGTH(ksps)];
+      const PetscReal rtol = k < PETSC_STATIC_ARRAY_LENGTH(ksps) ? o->rtol : direct;
+      char            name[64], to[16];
+
+      PetscCall(TimeKrylov(o, type, rtol, A, pc, b, x, &both, &its, &reason, &residual));
+      PetscCall(PetscSNPrintf(to, sizeof(to), strcmp(type, KSPPREONLY) ? "%.1e" : "-", (double)rtol));
+      PetscCall(PetscSNPrintf(name, sizeof(name), "  and %s to %s, %" PetscInt_FMT " its", type, to, its));
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s %10s %10s %10s %10.3f %9.1e%s\n", name, "", "", "", both,
                             (double)residual, reason > 0 ? "" : " not converged"));
     }
   }
+  if (o->partition_rows) PetscCall(TimeParts(o, A, b, x));
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -289,7 +345,7 @@ int main(int argc, char **argv)
   PetscInt  cases[64] = {100000, 32, 400000, 16, 400000, 128, 1000000, 32, 1000000, 1}, ncases = 64;
   PetscReal d = 1.0;
   PetscBool set;
-  Options   o = {5, 1000000, 100000, 1e-10, "", ""};
+  Options   o = {5, 1000000, 100000, (PetscInt)PetscMax(sysconf(_SC_NPROCESSORS_ONLN), 1), 0, 1e-10, "", ""};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -305,6 +361,10 @@ int main(int argc, char **argv)
              MAXREPEAT);
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cudss_rows", &o.cudss_rows, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-ilu_rows", &o.ilu_rows, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-partition_rows", &o.partition_rows, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-threads", &o.threads, NULL));
+  PetscCheck(o.threads >= 1 && o.threads <= 1024, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+             "-threads from 1 to 1024");
   PetscCall(PetscOptionsGetString(NULL, NULL, "-cudss", o.cudss, sizeof(o.cudss), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mkl", o.mkl, sizeof(o.mkl), NULL));
   for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Case(&o, cases[k], cases[k + 1], d));

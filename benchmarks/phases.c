@@ -79,7 +79,7 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat, int train, PetscB
     PetscCall(Phases((PetscBool)!side, A, pc, b, x, repeat, phase[side]));
     for (int e = 0; e < NEVENTS; e++) alone[side] += phase[side][e];
   }
-  if (lapack) PetscCall(TimeBand(3, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, &first, &factor, &solve));
+  if (lapack) PetscCall(TimeBand(3, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, NULL, &first, &factor, &solve));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT
                         " | %9.4f %9.4f | %8.4f %8.4f %8.4f %8.4f | %8.4f %8.4f | %8.4f %8.4f %8.4f | %9.2f %9.2f\n",

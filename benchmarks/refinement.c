@@ -11,6 +11,8 @@ static char help[] =
   "  -d <1>               dominance\n"
   "  -ksp <bcgs>          bcgs, bcgsfused, gmres, ...; the fused ones make products of their own, which count as rest\n"
   "  -rtol <1e-8> -repeat <5>\n"
+  "  -partitions <0>      on this rank; 0: the model chooses\n"
+  "  -type <auto> -precision <double>   of PCSPIKE, as -pc_spike_type and -pc_spike_precision\n"
   "  -csv <file>          also writes the numbers to a file\n"
   "  -mat_type aijcusparse   on a GPU; options of PCSPIKE\n\n";
 
@@ -31,8 +33,15 @@ static const char *const eventnames[] = {"PCSpikeFill",  "PCSpikeFactor",  "PCSp
                                          "PCSpikeSweep", "PCSpikeCorrect", "MatMult"};
 static const char *const names[]      = {"fill", "factor", "tips", "reduced", "sweep", "correct", "product"};
 
+/* Of PCSPIKE */
+typedef struct {
+  PetscInt            partitions;
+  PCSpikeType         type;
+  PetscSpikePrecision precision;
+} Variant;
+
 static PetscErrorCode Case(PetscInt N, PetscInt K, PetscReal d, const char type[], PetscReal rtol, int repeat,
-                           FILE *csv)
+                           const Variant *variant, FILE *csv)
 {
   Mat                A;
   Vec                b, x;
@@ -56,6 +65,9 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, PetscReal d, const char type[
   PetscCall(KSPSetTolerances(ksp, rtol, 0.0, PETSC_CURRENT, 100));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSpikeSetType(pc, variant->type));
+  PetscCall(PCSpikeSetPrecision(pc, variant->precision));
+  if (variant->partitions) PetscCall(PCSpikeSetLocalPartitions(pc, variant->partitions));
   PetscCall(PCSetFromOptions(pc));
   for (int r = -2; r < 2 * repeat; r++) { /* first without looking inside, then with */
     const int k = PetscMax(r % repeat, 0);
@@ -87,8 +99,9 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, PetscReal d, const char type[
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-8s %9.4f ms %6.1f %%\n", e < NEVENTS ? names[e] : "rest", part,
                           100.0 * part / Median(repeat, watched)));
     if (csv)
-      fprintf(csv, "%ld,%ld,%ld,%s,%.6g,%.4g\n", (long)N, (long)K, (long)its, e < NEVENTS ? names[e] : "rest", part,
-              part / Median(repeat, watched));
+      fprintf(csv, "%ld,%ld,%ld,%ld,%s,%s,%s,%.6g,%.4g\n", (long)N, (long)K, (long)variant->partitions, (long)its,
+              PCSpikeTypes[variant->type], PetscSpikePrecisions[variant->precision], e < NEVENTS ? names[e] : "rest",
+              part, part / Median(repeat, watched));
     if (e < NEVENTS) rest -= part;
   }
   PetscCall(KSPDestroy(&ksp));
@@ -105,6 +118,7 @@ int main(int argc, char **argv)
   PetscBool set;
   char      type[32] = KSPBCGS, file[PETSC_MAX_PATH_LEN];
   FILE     *csv      = NULL;
+  Variant   variant  = {0, PC_SPIKE_AUTO, PETSC_SPIKE_PRECISION_DOUBLE};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -119,15 +133,19 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
   PetscCheck(repeat >= 1 && repeat <= MAXREPEAT, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d",
              MAXREPEAT);
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-partitions", &variant.partitions, NULL));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-type", PCSpikeTypes, (PetscEnum *)&variant.type, NULL));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-precision", PetscSpikePrecisions, (PetscEnum *)&variant.precision, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &set));
   if (set) {
     csv = fopen(file, "w");
     PetscCheck(csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", file);
     (void)setvbuf(csv, NULL, _IOLBF, 0); /* what a killed run had measured is there */
-    fprintf(csv, "n,k,its,phase,ms,share\n");
+    fprintf(csv, "n,k,asked,its,type,precision,phase,ms,share\n");
   }
   PetscCall(WatchEvents(NEVENTS, eventnames));
-  for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Case(cases[k], cases[k + 1], d, type, rtol, (int)repeat, csv));
+  for (PetscInt k = 0; k < ncases; k += 2)
+    PetscCall(Case(cases[k], cases[k + 1], d, type, rtol, (int)repeat, &variant, csv));
   if (csv) (void)fclose(csv);
   PetscCall(PetscFinalize());
   return 0;
