@@ -362,6 +362,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cudss_rows", &o.cudss_rows, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-ilu_rows", &o.ilu_rows, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-partition_rows", &o.partition_rows, NULL));
+  PetscCheck(o.partition_rows >= 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-partition_rows from 0");
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-threads", &o.threads, NULL));
   PetscCheck(o.threads >= 1 && o.threads <= 1024, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-threads from 1 to 1024");

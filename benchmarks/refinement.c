@@ -118,7 +118,8 @@ int main(int argc, char **argv)
   PetscBool set;
   char      type[32] = KSPBCGS, file[PETSC_MAX_PATH_LEN];
   FILE     *csv      = NULL;
-  Variant   variant  = {0, PC_SPIKE_AUTO, PETSC_SPIKE_PRECISION_DOUBLE};
+  Variant   variant  = {0, PC_SPIKE_AUTO,
+                     PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
