@@ -11,18 +11,20 @@ static char help[] = "Fused IDR(s) with smoothing against the roofline of the pa
   -scale f           times the rows of the paper's (1)\n\
   -s s1,s2,...       dimensions of the shadow space (1,2,4,8)\n\
   -cycles k          outer iterations of a solve (100)\n\
-  -solves k          solves; the first does not count, the best of the others does (3)\n\
+  -solves k          solves; the first does not count, the median of the others does (4)\n\
   -smoothing         residual smoothing, as in the paper (true)\n\
   -idr               KSPIDR beside (true)\n\
   -bench_mat_type t  aij, aijcusparse\n\
-  -bandwidth b       GB/s that the efficiency counts with (measured: a copy of two vectors)\n\
+  -bandwidth b       GB/s that the efficiency counts with (measured: the fastest copy of 2^24 to 2^26 values)\n\
   -copies n1,...     rates of copies of so many numbers, as in the paper's Figure 4 (none)\n\
   -csv FILE          the same, in a file\n\n\
 Efficiency: the paper's count of bytes (Table 3, formula 2; without smoothing less what it takes) at the rate of a\n\
  copy, over the time. It assumes that no two operations share what they read, which fused kernels do: above 1 where\n\
- sharing saves more than is lost. \"padded\" counts the places of the copy in slices, as their right-hand panel.\n\
- \"own\" is the same with the bytes that our kernels move. \"product\" is one product alone, \"rest\" what a product\n\
- has beside it in a cycle, each with its part of the roofline, both by MatMult(): the paper's Figure 6.\n\n";
+ sharing saves more than is lost. \"auto\" and \"eff\" have the default product, -ksp_fused_spmv auto: by a copy\n\
+ of the matrix where one suits, else by MatMult(); \"best\" has the faster of that and MatMult(). \"padded\"\n\
+ counts the places of a copy in slices, as their right-hand panel, and entries where there is no such copy.\n\
+ \"own\" counts the bytes that our kernels move. \"product\" is one product alone, \"rest\" what a product has\n\
+ beside it in a cycle, each with its part of the roofline, both by MatMult(): the paper's Figure 6.\n\n";
 
 #include "common/idrtime.h"
 #include "../tutorials/mmio.h"
@@ -119,22 +121,23 @@ static PetscErrorCode CountPlaces(Mat A, PetscReal *places)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of MatMult(), the best of five times 20 */
-static PetscErrorCode Product(Mat A, PetscReal *best)
+/* Seconds of MatMult(), the median of five times 20 */
+static PetscErrorCode Product(Mat A, PetscReal *median)
 {
   Vec            x, y;
+  double         t[5];
   PetscLogDouble t0 = 0.0, t1 = 0.0;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecSet(x, 1.0));
-  *best = PETSC_MAX_REAL;
-  for (int k = 0; k < 6; k++) {
+  for (int k = -1; k < 5; k++) {
     PetscCall(Wait(PETSC_COMM_SELF, &t0));
     for (int i = 0; i < 20; i++) PetscCall(MatMult(A, x, y));
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
-    if (k) *best = PetscMin(*best, (t1 - t0) / 20);
+    if (k >= 0) t[k] = (t1 - t0) / 20;
   }
+  *median = (PetscReal)Median(5, t);
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -163,37 +166,43 @@ static PetscErrorCode Lines(const Options *o, const char name[], Mat A, PetscRea
   for (PetscInt i = 0; i < o->nss; i++) {
     const PetscReal s = (PetscReal)o->ss[i], all = GetRoofline(n, info.nz_used, s, o->smoothing) / o->bandwidth,
                     spmv = ((sizeof(PetscScalar) + 4) * info.nz_used + 2 * sizeof(PetscScalar) * n) / o->bandwidth;
-    PetscReal first, theirs = 0.0, ms[2], matrix[2], bytes;
-    char      what[2][32] = {"", ""};
+    PetscReal        first, theirs = 0.0, ms[2], matrix[2], bytes;
+    char             what[2][WHATSIZE] = {"", ""};
+    KSPFusedSpMVType form[2]           = {KSP_FUSED_SPMV_PETSC, KSP_FUSED_SPMV_PETSC}, none;
+    PetscBool        copy;
 
     for (int k = 0; k < 2; k++)
-      PetscCall(Time(A, k ? FUSED_COPY : FUSED_PLAIN, KSP_FUSED_SPMV_SELL, PCNONE, o->smoothing, o->ss[i],
-                     o->cycles * (o->ss[i] + 1), o->solves, &first, &ms[k], &matrix[k], what[k]));
+      PetscCall(Time(A, k ? FUSED_COPY : FUSED_PLAIN, KSP_FUSED_SPMV_AUTO, PCNONE, o->smoothing, o->ss[i],
+                     o->cycles * (o->ss[i] + 1), o->solves, &first, &ms[k], &matrix[k], &form[k], what[k]));
     if (o->idr)
-      PetscCall(Time(A, PETSC_IDR, KSP_FUSED_SPMV_SELL, PCNONE, PETSC_FALSE, o->ss[i], o->cycles * (o->ss[i] + 1),
-                     o->solves, &first, &theirs, &bytes, what[0]));
-    if (!strstr(what[1], "copy")) ms[1] = ms[0], matrix[1] = matrix[0];
-    bytes = Budget(n, matrix[1], s, (PetscBool)(strstr(what[1], "copy") != NULL), o->smoothing);
+      PetscCall(Time(A, PETSC_IDR, KSP_FUSED_SPMV_PETSC, PCNONE, PETSC_FALSE, o->ss[i], o->cycles * (o->ss[i] + 1),
+                     o->solves, &first, &theirs, &bytes, &none, what[0]));
+    copy = (PetscBool)(form[1] != KSP_FUSED_SPMV_PETSC);
+    if (!copy) ms[1] = ms[0], matrix[1] = matrix[0]; /* the same product */
+    bytes = Budget(n, matrix[1], s, copy, o->smoothing);
     {
-      const PetscReal cycle  = (s + 1) * ms[1],
-                      padded = GetRoofline(n, places, s, o->smoothing) / o->bandwidth / ((s + 1) * ms[1]);
+      const PetscReal stored = form[1] == KSP_FUSED_SPMV_SELL ? places : info.nz_used, cycle = (s + 1) * ms[1],
+                      padded = GetRoofline(n, stored, s, o->smoothing) / o->bandwidth / cycle,
+                      best   = all / ((s + 1) * PetscMin(ms[0], ms[1]));
 
       PetscCall(PetscPrintf(PETSC_COMM_SELF,
                             "%-16s %8" PetscInt_FMT " %6.2f %6.1f %6.1f %2" PetscInt_FMT
-                            " %9.4f %9.4f %9.4f %6.2f %6.2f %6.2f | %9.4f %9.4f %9.4f %9.4f  %s\n",
+                            " %9.4f %9.4f %9.4f %6.2f %6.2f %6.2f %6.2f | %9.4f %9.4f %9.4f %9.4f  %s\n",
                             name, rows, info.nz_used / n, (double)(100.0 * (places / info.nz_used - 1.0)),
                             (double)(paper < 0.0 ? NAN : 100.0 * paper), o->ss[i],
                             o->idr ? (double)(1e3 * theirs) : NAN, (double)(1e3 * ms[0]), (double)(1e3 * ms[1]),
-                            (double)(all / cycle), (double)padded, (double)(bytes / o->bandwidth / cycle),
+                            (double)(all / cycle), (double)best, (double)padded, (double)(bytes / o->bandwidth / cycle),
                             (double)(1e3 * product), (double)(1e3 * spmv), (double)(1e3 * (ms[0] - product)),
                             (double)(1e3 * (all / (s + 1) - spmv)), what[1]));
       if (o->csv)
-        fprintf(o->csv, "%s,%ld,%.4g,%.4g,%.4g,%ld,%d,%.6g,%.6g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%.6g,%g\n", name,
-                (long)rows, info.nz_used / n, (double)(places / info.nz_used - 1.0), (double)paper, (long)o->ss[i],
-                (int)o->smoothing, (double)(1e3 * theirs), (double)(1e3 * ms[0]), (double)(1e3 * ms[1]),
+        fprintf(o->csv,
+                "%s,%ld,%.4g,%.4g,%.4g,%ld,%d,%.6g,%.6g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%.6g,%g,%s,%.4g,%.5g\n",
+                name, (long)rows, info.nz_used / n, (double)(places / info.nz_used - 1.0), (double)paper,
+                (long)o->ss[i], (int)o->smoothing, (double)(1e3 * theirs), (double)(1e3 * ms[0]), (double)(1e3 * ms[1]),
                 (double)(all / cycle), (double)padded, (double)(bytes / o->bandwidth / cycle), (double)(1e3 * product),
                 (double)(1e3 * spmv), (double)(1e3 * (ms[0] - product)), (double)(1e3 * (all / (s + 1) - spmv)),
-                (double)Words(s, (PetscBool)(strstr(what[1], "copy") != NULL), o->smoothing));
+                (double)Words(s, copy, o->smoothing), KSPFusedSpMVTypes[form[1]], (double)best,
+                (double)(1e-9 * o->bandwidth));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -232,9 +241,9 @@ static PetscErrorCode RunMatrices(const Options *o, PetscInt nfiles, char *files
 
 int main(int argc, char **argv)
 {
-  Options   o = {{1, 2, 4, 8}, 16, 100, 3, PETSC_TRUE, PETSC_TRUE, 0.0, NULL};
-  PetscInt  copies[32], ncopies = 32, nfiles = 64, nnames = 16;
-  PetscReal scale = 1.0;
+  Options   o = {{1, 2, 4, 8}, 16, 100, 4, PETSC_TRUE, PETSC_TRUE, 0.0, NULL};
+  PetscInt  copies[32], ncopies = 32, nfiles = 64, nnames = 16, values = 0;
+  PetscReal scale = 1.0, specified;
   PetscBool set;
   char     *files[64], *names[16], type[64] = MATAIJ, csv[PETSC_MAX_PATH_LEN];
   Mat       A;
@@ -266,11 +275,11 @@ int main(int argc, char **argv)
     (void)setvbuf(o.csv, NULL, _IOLBF, 0); /* what a killed run had measured is there */
     fprintf(o.csv,
             "name,rows,mean,padding,paper_padding,s,smoothing,idr_ms,ms,copy_ms,efficiency,padded,own,product_ms,"
-            "product_roofline,rest_ms,rest_roofline,vectors\n");
+            "product_roofline,rest_ms,rest_roofline,vectors,form,best,bandwidth\n");
   }
   PetscCall(Poisson(8, 7, type, &A)); /* says where vectors are */
   if (o.bandwidth > 0.0) o.bandwidth *= 1e9;
-  else PetscCall(MeasureBandwidth(A, 1 << 24, &o.bandwidth));
+  else if (!ncopies) PetscCall(MaximumBandwidth(A, &o.bandwidth, &values));
   for (PetscInt k = 0; k < ncopies; k++) {
     PetscReal rate;
 
@@ -278,15 +287,21 @@ int main(int argc, char **argv)
     PetscCall(
       PetscPrintf(PETSC_COMM_SELF, "copy of %" PetscInt_FMT " numbers: %.1f GB/s\n", copies[k], (double)(1e-9 * rate)));
   }
+  PetscCall(SpecifiedBandwidth(&specified));
+  if (ncopies && specified > 0.0)
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "specification: %.1f GB/s\n", (double)(1e-9 * specified)));
   PetscCall(MatDestroy(&A));
   if (!ncopies) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                          "%s, smoothing %s, %" PetscInt_FMT
-                          " cycles; ms a product; efficiency by the paper's count at "
-                          "%.0f GB/s\n%-16s %8s %6s %6s %6s %2s %9s %9s %9s %6s %6s %6s | %9s %9s %9s %9s\n",
-                          type, o.smoothing ? "on" : "off", o.cycles, (double)(1e-9 * o.bandwidth), "matrix", "rows",
-                          "nz/row", "pad, %", "paper", "s", "idr", "MatMult", "copy", "eff", "padded", "own", "product",
-                          "roofline", "rest", "roofline"));
+                          "%s, smoothing %s, %" PetscInt_FMT " cycles; ms a product, medians of %" PetscInt_FMT
+                          " solves; efficiency by the paper's count at %.0f GB/s",
+                          type, o.smoothing ? "on" : "off", o.cycles, PetscMax(1, o.solves - 1),
+                          (double)(1e-9 * o.bandwidth)));
+    if (values) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", a copy of %" PetscInt_FMT " values", values));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "\n%-16s %8s %6s %6s %6s %2s %9s %9s %9s %6s %6s %6s %6s | %9s %9s %9s %9s\n", "matrix",
+                          "rows", "nz/row", "pad, %", "paper", "s", "idr", "MatMult", "auto", "eff", "best", "padded",
+                          "own", "product", "roofline", "rest", "roofline"));
     PetscCall(RunMatrices(&o, nfiles, files, nnames, names, scale, type));
   }
   for (PetscInt k = 0; k < nfiles; k++) PetscCall(PetscFree(files[k]));

@@ -9,7 +9,7 @@ static char help[] = "Fused Krylov methods against KSPBCGS and KSPCG.\n\
   -f FILE1,...       matrices, Matrix Market or PETSc's format, instead; n is the number of rows then\n\
   -pc none,jacobi    preconditioners\n\
   -bench_its k       iterations of a solve (100)\n\
-  -solves k          solves; the first is shown apart, the others give their best (4)\n\
+  -solves k          solves; the first is shown apart, the others give their median (4)\n\
   -bench_mat_type t  aij, aijcusparse, sell, sellcuda\n\
   -forms grid,cluster    only the fused methods, plain, with each of these values of -ksp_fused_persistent\n\
 A line \"PCApply\" has the milliseconds of one, of as many in a row as a solve has iterations; after a method, by\n\
@@ -21,10 +21,10 @@ With -forms the ratio is that of the first form to this one.\n\n";
 #include "common/poisson.h"
 #include "../tutorials/mmio.h"
 
-/* Seconds an iteration: of the first solve and the best of the others. persistent: NULL, or whether in one kernel */
+/* Seconds an iteration: of the first solve and the median of the others. persistent: NULL, or whether in one kernel */
 static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReductions form,
                            const KSPFusedPersistentType *persistent, PetscInt its, PetscInt solves, PetscReal *first,
-                           PetscReal *best, char lockstep[])
+                           PetscReal *median, char lockstep[])
 {
   KSP          ksp;
   PC           pc;
@@ -48,7 +48,7 @@ static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReduction
   PetscCall(KSPSetFromOptions(ksp));
   if (persistent) PetscCall(KSPFusedSetPersistent(ksp, *persistent));
   PetscCall(KSPSetUp(ksp));
-  PetscCall(TimeSolves(ksp, b, x, solves, first, best, &fewest));
+  PetscCall(TimeSolves(ksp, b, x, solves, first, median, &fewest));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &fused, KSPBCGSFUSED, KSPCGFUSED, ""));
   lockstep[0] = 0;
   if (fused) {
@@ -66,11 +66,12 @@ static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReduction
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of a PCApply(): the best of some rows of so many */
-static PetscErrorCode TimeApply(Mat A, PCType pctype, PetscInt its, PetscInt rows, PetscReal *best)
+/* Seconds of a PCApply(): the median of some rows of so many */
+static PetscErrorCode TimeApply(Mat A, PCType pctype, PetscInt its, PetscInt rows, PetscReal *median)
 {
   PC             pc;
   Vec            x, y;
+  double         t[MAXREPEAT];
   PetscLogDouble t0, t1;
 
   PetscFunctionBegin;
@@ -81,16 +82,18 @@ static PetscErrorCode TimeApply(Mat A, PCType pctype, PetscInt its, PetscInt row
   PetscCall(PCSetType(pc, pctype));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCSetUp(pc));
-  *best = PETSC_MAX_REAL;
-  for (PetscInt k = 0; k <= rows; k++) {
+  PetscCheck(rows > 0 && rows <= MAXREPEAT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-solves from 1 to %d",
+             MAXREPEAT);
+  for (PetscInt k = -1; k < rows; k++) {
     PetscCall(PCApply(pc, x, y));
     PetscCall(Finish(y));
     PetscCall(PetscTime(&t0));
     for (PetscInt i = 0; i < its; i++) PetscCall(PCApply(pc, x, y));
     PetscCall(Finish(y));
     PetscCall(PetscTime(&t1));
-    if (k) *best = PetscMin(*best, (t1 - t0) / its);
+    if (k >= 0) t[k] = (double)(t1 - t0) / (double)its;
   }
+  *median = (PetscReal)Median((int)rows, t);
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
@@ -135,19 +138,19 @@ static PetscErrorCode RunMethods(Mat A, PetscInt label, PetscInt points, PetscIn
                       bytes = method[m].products *
                                 ((sizeof(PetscScalar) + sizeof(int)) * matinfo.nz_used + 2 * sizeof(PetscScalar) * n) +
                               sizeof(PetscScalar) * method[m].words * n;
-      PetscReal first = 0.0, best   = 0.0;
+      PetscReal first = 0.0, warm   = 0.0;
       char      info[48], above[32] = "";
 
-      PetscCall(Time(A, method[m].type, pcs[p], method[m].form, NULL, its, solves, &first, &best, info));
-      if (m % 3 == 0) petsc = best;
-      if (isnone) none[m] = best;
+      PetscCall(Time(A, method[m].type, pcs[p], method[m].form, NULL, its, solves, &first, &warm, info));
+      if (m % 3 == 0) petsc = warm;
+      if (isnone) none[m] = warm;
       else if (none[m] > 0.0)
         PetscCall(PetscSNPrintf(above, sizeof(above), "%+.1f %%",
-                                (double)(100.0 * (best / (none[m] + method[m].products * apply) - 1.0))));
+                                (double)(100.0 * (warm / (none[m] + method[m].products * apply) - 1.0))));
       PetscCall(PetscPrintf(PETSC_COMM_SELF,
                             "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9.4f %9.4f %6.2f %7.0f  %s %s\n", label,
-                            points, pcs[p], method[m].name, (double)(1e3 * first), (double)(1e3 * best),
-                            (double)(petsc / best), (double)(1e-9 * bytes / best), info, above));
+                            points, pcs[p], method[m].name, (double)(1e3 * first), (double)(1e3 * warm),
+                            (double)(petsc / warm), (double)(1e-9 * bytes / warm), info, above));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -165,7 +168,7 @@ static PetscErrorCode RunForms(Mat A, PetscInt label, PetscInt points, PetscInt 
       PetscReal of = 0.0;
 
       for (PetscInt k = 0; k < nforms; k++) {
-        PetscReal first = 0.0, best = 0.0;
+        PetscReal first = 0.0, warm = 0.0;
         PetscEnum form;
         PetscBool found;
         char      info[48], name[32];
@@ -173,12 +176,12 @@ static PetscErrorCode RunForms(Mat A, PetscInt label, PetscInt points, PetscInt 
         PetscCall(PetscEnumFind(KSPFusedPersistentTypes, forms[k], &form, &found));
         PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_USER, "-forms: no value %s", forms[k]);
         PetscCall(Time(A, type[t], pcs[p], KSP_FUSED_REDUCTIONS_PLAIN, (KSPFusedPersistentType *)&form, its, solves,
-                       &first, &best, info));
-        if (!k) of = best;
+                       &first, &warm, info));
+        if (!k) of = warm;
         PetscCall(PetscSNPrintf(name, sizeof(name), "%s %s", type[t], forms[k]));
         PetscCall(PetscPrintf(PETSC_COMM_SELF,
                               "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9.4f %9.4f %6.2f %7s  %s\n", label,
-                              points, pcs[p], name, (double)(1e3 * first), (double)(1e3 * best), (double)(of / best),
+                              points, pcs[p], name, (double)(1e3 * first), (double)(1e3 * warm), (double)(of / warm),
                               "", info));
       }
     }
@@ -213,7 +216,7 @@ int main(int argc, char **argv)
     PetscCall(PetscStrallocpy(PCNONE, &pcs[0]));
   }
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                        "%s; ms an iteration, first solve and best of the others; ratio: PETSc's method / this one; "
+                        "%s; ms an iteration, first solve and median of the others; ratio: PETSc's method / this one; "
                         "GB/s: 12 bytes an entry (by diagonals it takes 8), vectors by their budget\n",
                         type));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4s %3s %-8s %-18s %9s %9s %6s %7s\n", "n", "pts", "pc", "method", "first",

@@ -8,6 +8,7 @@
 #include "ksp_fused/adapters.h"
 #include "bandcase.h"
 #include "poisson.h"
+#include "symbols.h"
 
 typedef enum {
   PETSC_IDR,
@@ -15,6 +16,8 @@ typedef enum {
   FUSED_COPY,
   NMETHODS
 } Method;
+
+#define WHATSIZE 48 /* letters of what Time() says of a solve */
 
 /*
   Vectors of a cycle of s + 1 products: those beside the products (the comment above KSPFusedHead_IDR() counts them), x
@@ -43,9 +46,13 @@ static inline PetscReal GetRoofline(PetscReal n, PetscReal nz, PetscReal s, Pets
   return sizeof(PetscScalar) * n * vectors + (sizeof(PetscScalar) + 4) * nz * (s + 1);
 }
 
-/* Bytes a second of a copy of n numbers */
+/*
+  Bytes a second of a copy of n values, the fastest of five rows of copies. Short ones stay in a cache, and on a device
+  they show what a launch takes
+*/
 static inline PetscErrorCode MeasureBandwidth(Mat A, PetscInt n, PetscReal *rate)
 {
+  const PetscInt copies = PetscMax(10, PetscMin(1000, 20000000 / n)); /* so that the norm at the end counts little */
   Vec            like, x, y;
   PetscLogDouble t0, t1;
 
@@ -66,10 +73,10 @@ static inline PetscErrorCode MeasureBandwidth(Mat A, PetscInt n, PetscReal *rate
     PetscCall(VecCopy(x, y));
     PetscCall(Finish(y));
     PetscCall(PetscTime(&t0));
-    for (PetscInt i = 0; i < 10; i++) PetscCall(VecCopy(x, y));
+    for (PetscInt i = 0; i < copies; i++) PetscCall(VecCopy(x, y));
     PetscCall(Finish(y)); /* reads y once more: half a copy */
     PetscCall(PetscTime(&t1));
-    *rate = PetscMax(*rate, 10.5 * 2.0 * sizeof(PetscScalar) * n / (t1 - t0));
+    *rate = PetscMax(*rate, (copies + 0.5) * 2.0 * sizeof(PetscScalar) * n / (t1 - t0));
   }
   PetscCall(VecDestroy(&like));
   PetscCall(VecDestroy(&x));
@@ -77,13 +84,53 @@ static inline PetscErrorCode MeasureBandwidth(Mat A, PetscInt n, PetscReal *rate
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the roofline counts with, as in the paper: the highest rate of a copy; and of how many values */
+static inline PetscErrorCode MaximumBandwidth(Mat A, PetscReal *rate, PetscInt *values)
+{
+  PetscFunctionBegin;
+  *rate = 0.0;
+  for (PetscInt n = 1 << 24; n <= 1 << 26; n *= 2) {
+    PetscReal one;
+
+    PetscCall(MeasureBandwidth(A, n, &one));
+    if (one > *rate) {
+      *rate   = one;
+      *values = n;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  Seconds a product: of the first solve, with the setup in it and the shadow space, and the best of the others; and what
-  a product reads of the matrix: values with their columns, or the copy
+  Bytes a second that a CUDA device's memory has by its specification: two transfers a cycle over the whole bus; 0 where
+  nobody says. By the name of the CUDA runtime's function, so that this file needs no header of it
+*/
+static inline PetscErrorCode SpecifiedBandwidth(PetscReal *rate)
+{
+  enum {
+    CLOCK_KHZ = 36,
+    BUS_BITS  = 37
+  };
+  int (*device)(int *) = NULL, (*get)(int *, int, int) = NULL;
+  int id = 0, clock = 0, bits = 0;
+
+  PetscFunctionBegin;
+  *rate = 0.0;
+  if (!PetscDeviceInitialized(PETSC_DEVICE_CUDA) || !FindSymbol(RTLD_DEFAULT, "cudaGetDevice", &device) ||
+      !FindSymbol(RTLD_DEFAULT, "cudaDeviceGetAttribute", &get))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  if (!device(&id) && !get(&clock, CLOCK_KHZ, id) && !get(&bits, BUS_BITS, id))
+    *rate = 2.0 * 1e3 * (PetscReal)clock * (PetscReal)bits / 8.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Seconds a product: of the first solve, with the setup in it and the shadow space, and the median of the others; what
+  a product reads of the matrix, values with their columns or the copy; and the form of the product
 */
 static inline PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, PCType pctype, PetscBool smoothing,
-                                  PetscInt s, PetscInt its, PetscInt solves, PetscReal *first, PetscReal *best,
-                                  PetscReal *matrix, char what[])
+                                  PetscInt s, PetscInt its, PetscInt solves, PetscReal *first, PetscReal *median,
+                                  PetscReal *matrix, KSPFusedSpMVType *form, char what[])
 {
   KSP      ksp;
   PC       pc;
@@ -94,6 +141,7 @@ static inline PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, P
   PetscFunctionBegin;
   PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
   *matrix = (sizeof(PetscScalar) + sizeof(int)) * matinfo.nz_used;
+  *form   = KSP_FUSED_SPMV_PETSC;
   its     = (its + s) / (s + 1) * (s + 1);
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1.0));
@@ -108,16 +156,17 @@ static inline PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, P
   PetscCall(PCSetType(pc, pctype));
   PetscCall(KSPSetTolerances(ksp, 0.0, 0.0, PETSC_MAX_REAL, its));
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
-  PetscCall(TimeSolves(ksp, b, x, solves, first, best, &fewest));
-  if (fewest < its) PetscCall(PetscStrncpy(what, "broke down", 32));
+  PetscCall(TimeSolves(ksp, b, x, solves, first, median, &fewest));
   if (method != PETSC_IDR) {
     KSPFusedInfo info;
 
     PetscCall(KSPFusedGetInfo(ksp, &info));
+    *form = info.product;
     if (info.copy) *matrix = (PetscReal)((const SpikeKrylovCopy *)((KSPFused *)ksp->data)->product.copy)->bytes;
-    PetscCall(PetscSNPrintf(what, 32, "%s%s%s%s", info.backend, info.lockstep ? "" : ", ahead",
+    PetscCall(PetscSNPrintf(what, WHATSIZE, "%s%s%s%s", info.backend, info.lockstep ? "" : ", ahead",
                             info.copy ? ", copy" : "", info.replayed ? ", graphs" : ""));
   }
+  if (fewest < its) PetscCall(PetscStrlcat(what, " broke down", WHATSIZE));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
