@@ -299,7 +299,7 @@ static PetscErrorCode KernelTable(const char type[], PetscInt points, PetscInt s
     }
     for (size_t k = 0; state.k && k < PETSC_STATIC_ARRAY_LENGTH(kernels); k++) {
       const PetscBool product = (PetscBool)(kernels[k].step == SPIKE_KRYLOV_NBASISSTEPS);
-      PetscReal       median, bytes = sizeof(PetscScalar) * kernels[k].words * n + (product ? matrix : 0.0);
+      PetscReal       median = 0.0, bytes = sizeof(PetscScalar) * kernels[k].words * n + (product ? matrix : 0.0);
 
       if (product && !copy && kernels[k].m) continue;
       if (product && !copy)

@@ -90,7 +90,7 @@ static inline PetscErrorCode MaximumBandwidth(Mat A, PetscReal *rate, PetscInt *
   PetscFunctionBegin;
   *rate = 0.0;
   for (PetscInt n = 1 << 24; n <= 1 << 26; n *= 2) {
-    PetscReal one;
+    PetscReal one = 0.0;
 
     PetscCall(MeasureBandwidth(A, n, &one));
     if (one > *rate) {
