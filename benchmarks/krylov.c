@@ -71,7 +71,7 @@ static PetscErrorCode TimeApply(Mat A, PCType pctype, PetscInt its, PetscInt row
 {
   PC             pc;
   Vec            x, y;
-  double         t[MAXREPEAT];
+  PetscReal      t[MOSTSOLVES];
   PetscLogDouble t0, t1;
 
   PetscFunctionBegin;
@@ -82,8 +82,8 @@ static PetscErrorCode TimeApply(Mat A, PCType pctype, PetscInt its, PetscInt row
   PetscCall(PCSetType(pc, pctype));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCSetUp(pc));
-  PetscCheck(rows > 0 && rows <= MAXREPEAT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-solves from 1 to %d",
-             MAXREPEAT);
+  PetscCheck(rows > 0 && rows <= MOSTSOLVES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-solves from 1 to %d",
+             MOSTSOLVES);
   for (PetscInt k = -1; k < rows; k++) {
     PetscCall(PCApply(pc, x, y));
     PetscCall(Finish(y));
@@ -91,9 +91,9 @@ static PetscErrorCode TimeApply(Mat A, PCType pctype, PetscInt its, PetscInt row
     for (PetscInt i = 0; i < its; i++) PetscCall(PCApply(pc, x, y));
     PetscCall(Finish(y));
     PetscCall(PetscTime(&t1));
-    if (k >= 0) t[k] = (double)(t1 - t0) / (double)its;
+    if (k >= 0) t[k] = (PetscReal)((t1 - t0) / its);
   }
-  *median = (PetscReal)Median((int)rows, t);
+  PetscCall(MedianOf(rows, t, median));
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));

@@ -52,7 +52,8 @@ static inline PetscReal GetRoofline(PetscReal n, PetscReal nz, PetscReal s, Pets
 */
 static inline PetscErrorCode MeasureBandwidth(Mat A, PetscInt n, PetscReal *rate)
 {
-  const PetscInt copies = PetscMax(10, PetscMin(1000, 20000000 / n)); /* so that the norm at the end counts little */
+  /* so that the norm at the end counts little */
+  const PetscInt copies = PetscMax(10, PetscMin(1000, 20000000 / PetscMax(1, n)));
   Vec            like, x, y;
   PetscLogDouble t0, t1;
 
