@@ -339,15 +339,17 @@ clients:
 	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' tools/clients '$(SPIKE_VENV)'
 
 # make fuzz [n=100000] [seed=1] [args=-fuzz_device]: random cases, on 1 to 5 ranks, with options for all of them; a
-# failure prints the command that repeats it, and the other programs run all the same. MATBAIJCUDA is on the host too
-# where not all is on a device
+# failure prints the command that repeats it, and the other programs run all the same. What each prints stays in a file
+# of $(BUILD)/fuzz. MATBAIJCUDA is on the host too where not all is on a device
 FUZZ := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/fuzz_*.c)))
 .PHONY: fuzz
 fuzz: HOSTED := $(if $(findstring -fuzz_device,$(args)),,-spike_host_baijcuda)
 fuzz: $(FUZZ)
-	@bad=; for p in $(FUZZ); do for ranks in 1 2 3 4 5; do echo "$$p on $$ranks ranks"; \
-	  $(RUNENV) tools/run -n $$ranks $$p -n $(or $(n),1000) -seed $(or $(seed),1) $(HOSTED) $(args) | tee /dev/stderr | \
-	  grep -q ': ok$$' || bad="$$bad $$(basename $$p)($$ranks)"; done; done; \
+	@mkdir -p $(BUILD)/fuzz; bad=; for p in $(FUZZ); do for ranks in 1 2 3 4 5; do \
+	  echo "$$p on $$ranks ranks"; log=$(BUILD)/fuzz/$$(basename $$p)-$$ranks.log; \
+	  $(RUNENV) tools/run -n $$ranks $$p -n $(or $(n),1000) -seed $(or $(seed),1) $(HOSTED) $(args) >$$log 2>&1; rc=$$?; \
+	  cat $$log; \
+	  [ $$rc = 0 ] && grep -q ': ok$$' $$log || bad="$$bad $$(basename $$p)($$ranks)"; done; done; \
 	  [ -z "$$bad" ] || { echo "Failed, on how many ranks:$$bad"; exit 1; }
 
 # make dmdatutorials [type=dia] [args="-g snes"]: PETSc's own tutorials that have a DMDA, with our matrix; type=none
