@@ -304,6 +304,10 @@ TESTEXE := $(TESTSRC:%.c=$(TESTDIR)/%)
 $(TESTEXE): $(TESTDIR)/spike/%: $(BINDIR)/%
 	@mkdir -p $(@D); ln -sf $(abspath $<) $@
 
+# Python of the tools, and whether it is the oldest one that they know or a later one
+PYTHON3   := $(if $(SPIKE_VENV),$(SPIKE_VENV)/bin/python,python3)
+NEWENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null
+
 RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' SPIKE_LIB='$(abspath $(so))' \
   SPIKE_VENV='$(SPIKE_VENV)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' MPIEXEC='$(MPIEXEC)' \
   SPIKE_CC='$(PCC)' SPIKE_CFLAGS='$(SAN_FLAGS)' SPIKE_HAVE_CUDA='$(if $(CUDA),1)' \
@@ -365,14 +369,13 @@ dmdatutorials: $(so)
 QUICK := ^(ksp/ex29_[1-46]|ksp/ex45_[12]|ksp/ex49_[1-35]|snes/ex5_[12]|snes/ex19_[68]|ts/ex7_[12]|ts/ex9_[1-3])$$
 $(LOADING)/dmdatutorials/prepared: tools/dmdatutorials $(BUILD)/flags
 	@rm -rf $(@D) && mkdir -p $(@D)
-	@$(RUNENV) $(DMDACC) tools/dmdatutorials prepare $(@D) '$(QUICK)'
+	@if python3 $(NEWENOUGH); then $(RUNENV) $(DMDACC) tools/dmdatutorials prepare $(@D) '$(QUICK)'; \
+	else echo "Without Python 3.8 or later PETSc's tutorials are not compiled"; fi
 	@touch $@
 
 # ---- The main job, benchmarks, GPU -----------------------------------------------------------------------------------
 .PHONY: demo programs bench gpucheck
 programs: $(TUTORIALS) $(BENCHMARKS)
-
-PYTHON3 := $(if $(SPIKE_VENV),$(SPIKE_VENV)/bin/python,python3)
 
 # make demo [args="-f matrix.mtx ..."]
 demo: $(BINDIR)/tutorials/compare
@@ -403,8 +406,9 @@ install: $(so)
 	@tools/installdev '$(DESTDIR)$(prefix)' $(VERSION) $(notdir $(sofile)) $(SONAME) '$(PETSC_DIR)' '$(PETSC_ARCH)'
 	@printf '%s\n' '# Loads $(NAME) into any PETSc application: -options_file $(prefix)/share/$(NAME)/$(NAME).options' \
 	  '-dll_append $(prefix)/lib/$(notdir $(so))' >'$(DESTDIR)$(prefix)/share/$(NAME)/$(NAME).options'
-	@if command -v python3 >/dev/null; then tools/installdocs '$(DESTDIR)$(prefix)' $(BASE)/docs/html build/docs/html; \
-	else echo 'Without python3 manual pages and documents are not installed'; fi
+	@if '$(PYTHON3)' $(NEWENOUGH); then \
+	  '$(PYTHON3)' tools/installdocs '$(DESTDIR)$(prefix)' $(BASE)/docs/html build/docs/html; \
+	else echo 'Without Python 3.8 or later manual pages and documents are not installed'; fi
 	@echo 'Installed in $(DESTDIR)$(prefix). Use it with'
 	@echo '  -dll_append $(prefix)/lib/$(notdir $(so)) -pc_type spike'
 
