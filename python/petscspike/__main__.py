@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """python -m petscspike [--library | --include] [PETSc's options]: the state of petscspike, and a small solve.
 
-  --library   prints only the path of libpetscspike.so
+  --library   prints only the path of libpetscspike.so; like --include without petsc4py too
   --include   prints only the folder of petscspike.h
 
 With -mat_type aijcusparse the solve is on a GPU.
@@ -129,8 +129,7 @@ def main():
     if "--help" in sys.argv[1:]:
         print(__doc__)
         return 0
-    import petsc4py
-
+    petsc4py = petscspike._load.needed()
     petsc4py.init(sys.argv)
     from petsc4py import PETSc
 

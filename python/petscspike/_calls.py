@@ -138,6 +138,7 @@ def make(name, prototype):
 
 
 # ---- Functions with arrays -------------------------------------------------------------------------------------------
+@functools.lru_cache(maxsize=None)  # ctypes keeps each type for ever
 def offset_type():
     """MatStencil."""
     return type("MatStencil", (ctypes.Structure,), {"_fields_": [(m, ctype("PetscInt")) for m in "kjic"]})

@@ -41,10 +41,23 @@ def config():
     return dict(_recorded()) if not os.environ.get("SPIKE_LIB") else {}
 
 
+def needed():
+    """The package petsc4py. Where it is not there, ImportError says how to bring it."""
+    try:
+        import petsc4py.lib
+    except ImportError as error:
+        raise ImportError(
+            "petscspike needs petsc4py: pip install petsc4py, or add PETSC_DIR/PETSC_ARCH/lib to PYTHONPATH where "
+            "PETSc was configured with --with-petsc4py"
+        ) from error
+    return petsc4py
+
+
 def petsc():
     """The module petsc4py.PETSc, with PETSc initialized."""
     module = sys.modules.get("petsc4py.PETSc")
     if module is None or not hasattr(module, "Sys") or not module.Sys.isInitialized():
+        needed()
         raise RuntimeError(
             "petscspike: PETSc is not initialized: call petsc4py.init(sys.argv), or import petsc4py.PETSc"
         )
@@ -127,12 +140,12 @@ def _follow(module):
 def attach():
     """Loads the library now if PETSc is initialized, and after each initialization to come."""
     try:
-        import petsc4py.lib
-    except ImportError as error:
-        raise ImportError(
-            "petscspike needs petsc4py: pip install petsc4py, or add PETSC_DIR/PETSC_ARCH/lib to PYTHONPATH where "
-            "PETSc was configured with --with-petsc4py"
-        ) from error
+        petsc4py = needed()
+    except ImportError:
+        # python -m petscspike, before its main(): --library and --include need no petsc4py, the rest asks again
+        if getattr(sys, "argv", None) and sys.argv[0] == "-m":
+            return
+        raise
     module = sys.modules.get("petsc4py.PETSc")
     if module is not None and hasattr(module, "Sys"):
         _follow(module)
