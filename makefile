@@ -418,7 +418,7 @@ bundle: testprograms $(BENCHMARKS) $(TUTORIALS)
 
 # ---- Formatting ------------------------------------------------------------------------------------------------------
 .PHONY: format checkformat checkevidence variants versions
-variants: ; @CC='$(PCC)' tools/variants '$(PETSC_DIR)' '$(PETSC_ARCH)'
+variants: ; @CC='$(PCC)' CUDA_INCLUDE='$(CUDA_INCLUDE)' tools/variants '$(PETSC_DIR)' '$(PETSC_ARCH)'
 
 # make versions [petsc="/a/clone/of/petsc ..."]
 READ.cu = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) -arch=sm_$(lastword $(CUDA_ARCH)) $(nocomplex) \

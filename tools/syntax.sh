@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # syntax.sh: compiles sources without making anything, for tools/variants and tools/versions; to be sourced in the top
-# folder. $me: the script's name, in messages. $scratch is a folder that goes at the end, $sources are all C files,
-# $flags is for them, and $nodevice a script of sed that takes the device out of petscconf.h
+# folder. $me: the script's name, in messages. $scratch is a folder that goes at the end, $sources are all C files but
+# those that want CUDA, $devicesources; $flags is for them, and $nodevice a script of sed that takes the device out of
+# petscconf.h
 
 cc=${CC:-mpicc}
 scratch=$(mktemp -d) || exit 1
@@ -13,6 +14,7 @@ flags="$flags -Werror=incompatible-pointer-types"
 shopt -s nullglob
 sources=(src/*.c src/*/*.c src/*/*/*.c src/*/*/*/*.c tests/*.c tests/*/*.c tutorials/*.c)
 sources+=(benchmarks/*.c benchmarks/*/*.c)
+devicesources=(benchmarks/*/cuda/*.c)
 
 # compile NAME COMPILER...: each of the files on standard input, nproc at a time; NAME: for what. $output is a file of
 # its own for each, in the environment of the compiler
