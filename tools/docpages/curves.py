@@ -2,6 +2,7 @@
 """Curves of true residuals as a picture (SVG), from what -ksp_monitor_true_residual prints."""
 from __future__ import annotations
 
+import html
 import math
 import re
 
@@ -11,13 +12,13 @@ LEFT, TOP, WIDTH, HEIGHT = 70, 20, 500, 300
 
 
 def residuals(text: str) -> list[list[tuple[int, float]]]:
-    """(iteration, true relative residual) of each solve; one begins where its iterations begin at 0."""
+    """(iteration, true relative residual) of each solve; one begins at iteration 0, the first at any."""
     solves: list[list[tuple[int, float]]] = []
     for line in text.split("\n"):
         m = LINE.match(line)
         if not m:
             continue
-        if m.group(1) == "0":
+        if m.group(1) == "0" or not solves:
             solves.append([])
         solves[-1].append((int(m.group(1)), float(m.group(2))))
     return solves
@@ -28,7 +29,9 @@ def picture(solves: list[list[tuple[int, float]]], names: list[str]) -> str:
     if len(solves) != len(names):
         raise ValueError(f"{len(solves)} solves, {len(names)} names")
     points = [p for solve in solves for p in solve if 0.0 < p[1] < math.inf]
-    last = max(i for i, _ in points)
+    if not points:
+        raise ValueError("no residual is positive and finite")
+    last = max(i for i, _ in points) or 1
     low = math.floor(math.log10(min(r for _, r in points)))
     high = max(math.ceil(math.log10(max(r for _, r in points))), low + 1)
     step = max(1, (high - low + 7) // 8)
@@ -55,5 +58,5 @@ def picture(solves: list[list[tuple[int, float]]], names: list[str]) -> str:
         path = "L".join(place(i, r) for i, r in solve if 0.0 < r < math.inf)
         svg.append(f"<path d='M{path}' fill='none' stroke='{color}' stroke-width='1.6'/>")
         svg.append(f"<path d='M{LEFT + WIDTH + 15} {y - 4}h24' stroke='{color}' stroke-width='2.5'/>")
-        svg.append(f"<text x='{LEFT + WIDTH + 45}' y='{y}'>{name}</text>")
+        svg.append(f"<text x='{LEFT + WIDTH + 45}' y='{y}'>{html.escape(name)}</text>")
     return "\n".join(svg + ["</svg>", ""])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import math
 import re
 import struct
@@ -17,12 +18,22 @@ SIGNED = ((33, 67, 140), (140, 175, 220), (255, 255, 255), (235, 160, 130), (165
 
 
 def values(text: str) -> list[float]:
-    """The numbers of a vector that PETSc viewed as ASCII, on one process."""
+    """The numbers of a vector that PETSc viewed as ASCII, on one process; also those that are not finite."""
     found = []
     for line in text.split("\n"):
-        if re.fullmatch(r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?\s*", line):
-            found.append(float(line))
+        if re.fullmatch(r"\s*[-+]?(?:[\d.]+(?:e[-+]?\d+)?|(?:nan|inf|infinity)\.?)\s*", line, re.IGNORECASE):
+            found.append(float(line.strip().rstrip(".")))
     return found
+
+
+def grid(text: str, unknowns: int, n: int, along_y: bool) -> list[list[float]]:
+    """Rows of n values, those of the least y first; of three dimensions the first plane."""
+    found = values(text)
+    if not found or len(found) % (unknowns * n):
+        raise ValueError(f"{len(found)} values are no rows of {n} points with {unknowns} unknowns")
+    found = found[::unknowns]
+    rows = [found[k : k + n] for k in range(0, min(len(found), n * n), n)]
+    return [list(column) for column in zip(*rows)] if along_y else rows
 
 
 def color(t: float, colors: tuple[tuple[int, int, int], ...]) -> tuple[int, int, int]:
@@ -51,6 +62,8 @@ def image(pixels: list[list[tuple[int, int, int]]], x: int, y: int, width: int, 
 
 def panel(title: str, field: list[list[float]], x: int) -> list[str]:
     """A field, field[j][i] at the i-th place along x and the j-th along y, which points up, with its scale."""
+    if not all(math.isfinite(v) for row in field for v in row):
+        raise ValueError(f"{title}: values that are not finite")
     least, most = min(map(min, field)), max(map(max, field))
     colors = SEQUENCE
     if least < 0.0 < most and min(-least, most) > 0.05 * max(-least, most):
@@ -58,7 +71,7 @@ def panel(title: str, field: list[list[float]], x: int) -> list[str]:
         least, colors = -most, SIGNED
     span = (most - least) or 1.0
     height = SIDE * len(field) // len(field[0])
-    svg = [f"<text x='{x}' y='{TOP - 10}'>{title}</text>"]
+    svg = [f"<text x='{x}' y='{TOP - 10}'>{html.escape(title)}</text>"]
     pixels = [[color((v - least) / span, colors) for v in row] for row in reversed(field)]
     svg.append(image(pixels, x, TOP, SIDE, height))
     svg.append(f"<rect x='{x}' y='{TOP}' width='{SIDE}' height='{height}' fill='none' stroke='#888'/>")
@@ -74,7 +87,7 @@ def frame(width: int, height: int, command: str, svg: list[str]) -> str:
     head = f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height}' "
     return "\n".join([head + "font-family='sans-serif' font-size='13'>",
                       f"<rect width='{width}' height='{height}' fill='white'/>", *svg,
-                      f"<text x='{LEFT}' y='{height - 10}' fill='#666'>{command}</text>", "</svg>", ""])
+                      f"<text x='{LEFT}' y='{height - 10}' fill='#666'>{html.escape(command)}</text>", "</svg>", ""])
 
 
 def picture(panels: list[tuple[str, list[list[float]]]], command: str) -> str:
@@ -100,7 +113,8 @@ def lines(names: list[str], rows: list[list[float]], dots: str, command: str) ->
     for v in range(math.ceil(least), math.floor(most) + 1):
         svg.append(f"<path d='M{LEFT} {place(0, v)[1]:.1f}h{width}' stroke='#ddd'/>")
         svg.append(f"<text x='{LEFT - 8}' y='{place(0, v)[1] + 4:.1f}' text-anchor='end'>{v}</text>")
-    svg.append(f"<text x='{LEFT + width / 2}' y='{TOP + height + 17}' text-anchor='middle'>{names[0]}</text>")
+    svg.append(f"<text x='{LEFT + width / 2}' y='{TOP + height + 17}' text-anchor='middle'>"
+               f"{html.escape(names[0])}</text>")
     for k, name in enumerate(names[1:]):
         points = [place(r[0], r[k + 1]) for r in rows]
         shade, y = COLORS[k], TOP + 14 + 20 * k
@@ -111,5 +125,5 @@ def lines(names: list[str], rows: list[list[float]], dots: str, command: str) ->
             path = "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
             svg.append(f"<path d='M{path}' fill='none' stroke='{shade}' stroke-width='1.6'/>")
             svg.append(f"<path d='M{LEFT + width + 15} {y - 4}h24' stroke='{shade}' stroke-width='2.5'/>")
-        svg.append(f"<text x='{LEFT + width + 45}' y='{y}'>{name}</text>")
+        svg.append(f"<text x='{LEFT + width + 45}' y='{y}'>{html.escape(name)}</text>")
     return frame(LEFT + width + 180, TOP + height + 50, command, svg)
