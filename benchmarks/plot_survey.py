@@ -22,13 +22,16 @@ def short(seconds):
 
 
 def main():
+    if sys.argv[1:2] in (["-h"], ["--help"]):
+        print(__doc__)
+        return
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
     with open(sys.argv[1], newline="") as f:
         rows = list(csv.DictReader(f))
     methods = list(dict.fromkeys((r["ksp"], r["pc"]) for r in rows))
