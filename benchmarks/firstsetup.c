@@ -8,6 +8,7 @@ static char
            "  -cases <100000,15,...>     pairs N,K\n"
            "  -repeat <5>\n"
            "  -cpu                       time of a core, for a busy machine, in place of the clock's\n"
+           "  -parts                     what the parts of a first setup take, by PETSc's events\n"
            "  -mat_type aijcusparse      on a GPU; options of PCSPIKE\n\n";
 
 #include "common/cputime.h"
