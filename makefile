@@ -24,6 +24,7 @@ endif
 
 # ---- Which PETSc -----------------------------------------------------------------------------------------------------
 GOALS := $(filter-out help format checkformat checkevidence docs checkdocs clean,$(or $(MAKECMDGOALS),lib))
+$(if $(SANITIZE),$(if $(filter bundle,$(GOALS)),$(error make bundle: not with SANITIZE, whose build lacks faults)))
 ifneq ($(GOALS),)
 ifeq ($(PETSC_DIR),)
   # The caller's PETSC_ARCH belongs to no PETSC_DIR then; info only looks
@@ -382,7 +383,8 @@ demo: $(BINDIR)/tutorials/compare
 	@$(RUNENV) PYTHON3='$(PYTHON3)' tools/demo $(BINDIR)/tutorials/compare $(args)
 
 # make bench [name=band] [args="..."]; name=paper-000: the tables and figures of a paper, which need tutorials too
-bench: $(BENCHMARKS) $(if $(filter paper-%,$(name)),$(TUTORIALS))
+bench: $(if $(name),$(filter %/benchmarks/$(name),$(BENCHMARKS)),$(BENCHMARKS))
+bench: $(if $(filter paper-%,$(name)),$(BENCHMARKS) $(TUTORIALS))
 	@$(RUNENV) PYTHON3='$(PYTHON3)' tools/bench $(BINDIR)/benchmarks '$(name)' $(args)
 
 gpucheck: testprograms
