@@ -326,7 +326,7 @@ check: testprograms $(if $(SANITIZE),,$(LOADING)/dmdatutorials/prepared)
 	@$(MAKE) -s --no-print-directory install DESTDIR=$(abspath $(LOADING))/staged prefix=/opt/$(NAME) >/dev/null
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -o $(BUILD)/check loading:tests/loading.sh \
 	  $(if $(SANITIZE),,faults:tests/faults.sh memory:tests/memory_ranks.sh) $(CONSUMERS) \
-	  programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
+	  tools:tools/testtools programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
 
 # What a PETSc with a device changes on a machine without one: loading, and the tests of what knows about devices
 DEVICETESTS := @(device|dia|baij|gridstencil|nosync|composition|interface|ksp_fused)
