@@ -33,7 +33,7 @@ def band(n, k, d, seed=1):
 
 
 def setup(lower, diag, upper):
-    """The inverses of the diagonal blocks that go and what couples them, of all levels; the inverse of the last block"""
+    """Inverses of the diagonal blocks that go, what couples them, of all levels; the inverse of the last block"""
     levels = []
     while len(diag) > 1:
         lo, di, up = lower[1::2], diag[1::2], upper[1::2]
