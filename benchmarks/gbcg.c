@@ -5,6 +5,7 @@
 */
 static char help[] = "Products and iterations by diagonals and by stencil against CSR.\n\
   -n n1,n2,...       grid points in each direction (32,64,100)\n\
+  -box nx,ny,nz      one box instead; ranks have layers along the last direction\n\
   -weak              as many in the last direction for each rank: weak scaling; without it strong scaling, over\n\
  runs with more ranks\n\
   -bench_device      on CUDA devices: aijcusparse (the products of cuSPARSE), sellcuda, diacuda, gridstencilcuda;\n\
@@ -13,6 +14,7 @@ static char help[] = "Products and iterations by diagonals and by stencil agains
   -bench_products k  products in a row (20; 200 with -bench_device)\n\
   -bench_its k       iterations of a solve (50)\n\
   -bench_pc pc       preconditioner (none)\n\
+  -bench_tol t       also solves by CG, until the largest residual is t times the first; PETSc's as many iterations\n\
   -bench_lean        MATDIA and the stencil with constant coefficients alone, for grids that the others have no\n\
  room or patience for\n\
   -bench_csr         with them PETSc's methods on AIJ\n\
@@ -37,6 +39,7 @@ Ratio: time with AIJ / time; of iterations that of PETSc's method on AIJ. With s
 typedef struct {
   PetscInt  n[3], points, products, its, rounds;
   PetscBool device, lean, csr;
+  PetscReal tol;
   char      pc[32];
   DM        da;
   Vec       tick; /* of one number, where the others lie: its norm is known when all that was enqueued is done */
@@ -357,11 +360,69 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ms of whole solves by CG: ours to the tolerance, by the stencil and by diagonals, then PETSc's on AIJ, as long */
+static PetscErrorCode SolvesTo(const Bench *b, Mat A[])
+{
+  static const int which[] = {3, 2, 0};
+  double           t[3][MAXROUNDS];
+  PetscInt         its[3]    = {0, 0, 0};
+  PetscBool        converged = PETSC_TRUE;
+  KSP              ksp[3]    = {NULL, NULL, NULL};
+  Vec              x, rhs;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A[2], &x, &rhs));
+  PetscCall(VecSet(rhs, 1.0));
+  for (int k = 0; k < 3; k++) {
+    PC pc;
+
+    if (!A[which[k]]) continue;
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[k]));
+    PetscCall(KSPSetType(ksp[k], k < 2 ? KSPCGFUSED : KSPCG));
+    PetscCall(KSPSetOperators(ksp[k], A[which[k]], A[which[k]]));
+    PetscCall(KSPGetPC(ksp[k], &pc));
+    PetscCall(PCSetType(pc, b->pc));
+    PetscCall(KSPSetConvergenceTest(ksp[k], k < 2 ? KSPFusedConvergedInfinity : KSPConvergedSkip, NULL, NULL));
+  }
+  for (PetscInt r = -1; r < b->rounds; r++)
+    for (int k = 0; k < 3; k++) {
+      PetscLogDouble     t0, t1;
+      KSPConvergedReason reason;
+
+      if (!ksp[k]) continue;
+      PetscCall(KSPSetTolerances(ksp[k], b->tol, 0.0, PETSC_CURRENT, k < 2 ? 10000 : PetscMax(its[0], 1)));
+      PetscCall(BenchFinish(b->tick));
+      PetscCall(PetscTime(&t0));
+      PetscCall(KSPSolve(ksp[k], rhs, x));
+      PetscCall(BenchFinish(b->tick));
+      PetscCall(PetscTime(&t1));
+      t[k][PetscMax(r, 0)] = 1e3 * (double)(t1 - t0);
+      PetscCall(KSPGetIterationNumber(ksp[k], &its[k]));
+      PetscCall(KSPGetConvergedReason(ksp[k], &reason));
+      if (reason < 0) converged = PETSC_FALSE;
+    }
+  for (int k = 2; k >= 0; k--) {
+    char   how[64];
+    double ms;
+
+    if (!ksp[k]) continue;
+    PetscCall(
+      PetscSNPrintf(how, sizeof(how), "%" PetscInt_FMT " iterations%s", its[k], converged ? "" : ", not converged"));
+    ms = Median(b->rounds, t[k]);
+    PetscCall(Show(b, k < 2 ? "solve:cgfused" : "solve:cg", kinds[b->device][which[k]], ms,
+                   ksp[2] ? t[2][b->rounds / 2] / ms : 0.0, 0.0, how));
+    PetscCall(KSPDestroy(&ksp[k]));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&rhs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  PetscInt    sizes[16] = {32, 64, 100}, stencils[2] = {7, 27}, nsizes = 16, nstencils = 2;
-  Bench       b = {{0, 0, 0}, 0, 20, 50, 7, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, "none", NULL, NULL};
-  PetscBool   set, weak = PETSC_FALSE;
+  PetscInt    sizes[16] = {32, 64, 100}, stencils[2] = {7, 27}, nsizes = 16, nstencils = 2, box[3], nbox = 3;
+  Bench       b = {{0, 0, 0}, 0, 20, 50, 7, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 0.0, "none", NULL, NULL};
+  PetscBool   set, boxed, weak = PETSC_FALSE;
   PetscMPIInt size;
 
   PetscFunctionBeginUser;
@@ -370,6 +431,10 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", sizes, &nsizes, &set));
   if (!set) nsizes = 3;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-box", box, &nbox, &boxed));
+  PetscCheck(!boxed || (nbox == 3 && box[0] > 0 && box[1] > 0 && box[2] > 0), PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG,
+             "-box wants three numbers above 0");
+  if (boxed) nsizes = 1;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-stencil", stencils, &nstencils, &set));
   if (!set) nstencils = 2;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-weak", &weak, NULL));
@@ -380,6 +445,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_products", &b.products, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_its", &b.its, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-rounds", &b.rounds, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-bench_tol", &b.tol, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_pc", b.pc, sizeof(b.pc), NULL));
   PetscCheck(b.rounds >= 1 && b.rounds <= MAXROUNDS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "1 to %d rounds",
              MAXROUNDS);
@@ -394,8 +460,10 @@ int main(int argc, char **argv)
       PetscCheck(stencils[s] == 7 || stencils[s] == 27, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
                  "Stencils have 7 or 27 points");
       b.n[0] = b.n[1] = sizes[k];
-      b.n[2]          = weak ? sizes[k] * size : sizes[k];
-      b.points        = stencils[s];
+      b.n[2]          = sizes[k];
+      if (boxed) PetscCall(PetscArraycpy(b.n, box, 3));
+      if (weak) b.n[2] *= size;
+      b.points = stencils[s];
       PetscCall(MakeMatrices(&b, A));
       if (!s && !k) {
         PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms of a product or of an iteration, median; "));
@@ -406,6 +474,7 @@ int main(int argc, char **argv)
       PetscCall(MeasureProducts(&b, A));
       PetscCall(Solves(&b, A, KSPCG, KSPCGFUSED));
       PetscCall(Solves(&b, A, KSPBCGS, KSPBCGSFUSED));
+      if (b.tol > 0.0) PetscCall(SolvesTo(&b, A));
       for (int m = 0; m < NKINDS; m++) PetscCall(MatDestroy(&A[m]));
       PetscCall(DMDestroy(&b.da));
     }

@@ -7,10 +7,15 @@ static char help
   [] = "CG or BiCGStab on the 7-point Poisson problem by diagonals, from plain messages and reductions to merged and\n\
  overlapped ones.\n\
   -n n1,n2,...       grid points in each direction (64)\n\
-  -box nx,ny,nz      one box instead: the paper has 256,256,512\n\
+  -box nx,ny,nz      one box instead; ranks have layers along the last direction, messages nx x ny values. The\n\
+ paper's 256 x 256 x 512 with messages of 256 x 512 is 256,512,256\n\
   -bench_ksp cg      cg, or bcgs as in the paper\n\
+  -bench_pc none     preconditioner: none, or jacobi as in the paper\n\
+  -bench_messages    messages and sums alone\n\
+  -bench_tcp         Open MPI and NCCL by TCP, also inside of a node: a slow network\n\
   -bench_tol t1,...  instead: solves with Jacobi until the largest residual, relative to the first, is below each of\n\
  these, b coming from the host before each solve, as in the paper, with 5e-2,5e-3,5e-4\n\
+  -bench_shift s     is added to the diagonal: with s > 0 an advection-diffusion equation's implicit part (0)\n\
   -weak              as many in the last direction for each rank\n\
   -bench_device      on CUDA devices: diacuda; ranks take the devices in turn\n\
   -bench_products k  products, messages or sums in a row (20; 200 with -bench_device)\n\
@@ -18,11 +23,14 @@ static char help
   -rounds k          rounds, in each of which all take their turn; medians are shown (7)\n\
 The steps: naive (messages through pageable memory, one neighbour after the other, a product that waits for them,\n\
  KSPCG or KSPBCGS with a reduction for each sum), registered (page-locked memory; on a host the same),\n\
-two phases (each rank exchanges with one neighbour at a time, all pairs at once), merged (one reduction an\n\
- iteration, KSPCGFUSED; KSPBCGSFUSED has two), overlapped (rows that need no messages meanwhile, sums in the\n\
- product: MATDIA), all at once (no phases). Gflop/s: of the iterations, additions and multiplications of all ranks.\n\
+two phases (each rank exchanges with one neighbour at a time, all pairs at once), fused (KSPCGFUSED or\n\
+ KSPBCGSFUSED, one kernel for several vector operations, as many reductions), merged (one reduction an iteration,\n\
+ two for BiCGStab), overlapped (rows that need no messages meanwhile, sums in the product: MATDIA), all at once (no\n\
+ phases). Gflop/s: of the iterations, additions and multiplications of all ranks. GB/s: of messages, what the busiest\n\
+ rank sends.\n\
 Beside them PETSc's method on MATAIJ (MATAIJCUSPARSE), and its VecScatter for the same messages. Apart: what a\n\
- product takes without messages, with them, the messages alone, and sums.\n\n";
+ product takes without messages, with them, the messages alone, and sums of one number: each rank to all others\n\
+ (naive), by a tree and back, as MPI does it.\n\n";
 
 #include <petscksp.h>
 #include <petsctime.h>
@@ -51,13 +59,14 @@ typedef struct {
 } Product;
 
 typedef struct {
-  PetscInt       n[3], products, its, rounds;
-  PetscBool      device, bcgs;
-  Mat            A, csr;
-  VecScatter     scatter; /* around <- the layers beside the rank's, as MATAIJ brings them */
-  Vec            x, y, tick, around;
-  Product        p[NWAYS];
-  PetscLogDouble bytes; /* of the largest message */
+  PetscInt   n[3], products, its, rounds;
+  PetscBool  device, bcgs, jacobi, messages;
+  PetscReal  shift;
+  Mat        A, csr;
+  VecScatter scatter; /* around <- the layers beside the rank's, as MATAIJ brings them */
+  Vec        x, y, tick, around;
+  Product    p[NWAYS];
+  double     bytes; /* that the busiest rank sends for a product */
 } Bench;
 
 static int CompareTimes(const void *a, const void *b)
@@ -202,6 +211,7 @@ static PetscErrorCode Poisson(Bench *b)
   const PetscInt nx = b->n[0], ny = b->n[1], nz = b->n[2], offset[] = {-nx * ny, -nx, -1, 0, 1, nx, nx * ny};
   PetscInt       layers = PETSC_DECIDE, all = nz, first, k = 0, rows, *ai, *aj;
   PetscScalar   *aa;
+  const MatHalo *halo;
   Mat            aij;
 
   PetscFunctionBegin;
@@ -218,7 +228,7 @@ static PetscErrorCode Poisson(Bench *b)
     for (int s = 0; s < 7; s++) {
       if (!there[s]) continue;
       aj[k]   = row + offset[s];
-      aa[k++] = s == 3 ? 6.0 : -1.0;
+      aa[k++] = s == 3 ? 6.0 + b->shift : -1.0;
     }
     ai[r + 1] = k;
   }
@@ -235,6 +245,9 @@ static PetscErrorCode Poisson(Bench *b)
   PetscCall(VecSet(b->x, 1.0));
   PetscCall(VecSet(b->y, 1.0));
   PetscCall(RunScatter(b, nx * ny, first * nx * ny, rows));
+  halo     = &((Mat_DIA *)b->A->data)->halo;
+  b->bytes = halo->active && halo->nsend ? (double)halo->sendat[halo->nsend] * sizeof(PetscScalar) : 0.0;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &b->bytes, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,8 +262,59 @@ typedef enum {
   PART_SCATTER,
   PART_CSR,
   PART_DOT,
+  PART_EACH,
+  PART_TREE,
   PART_REDUCTION
 } What;
+
+/* *sum <- its sum over all ranks: each sends its own to all others and adds up */
+static PetscErrorCode SumEach(PetscScalar *sum)
+{
+  const PetscScalar own = *sum;
+  PetscMPIInt       size, rank;
+  PetscScalar      *theirs;
+  MPI_Request      *req;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscMalloc2(size, &theirs, 2 * size, &req));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    req[2 * r] = req[2 * r + 1] = MPI_REQUEST_NULL;
+    if (r == rank) continue;
+    PetscCallMPI(MPIU_Irecv(&theirs[r], 1, MPIU_SCALAR, r, 8, PETSC_COMM_WORLD, &req[2 * r]));
+    PetscCallMPI(MPIU_Isend(&own, 1, MPIU_SCALAR, r, 8, PETSC_COMM_WORLD, &req[2 * r + 1]));
+  }
+  PetscCallMPI(MPI_Waitall(2 * size, req, MPI_STATUSES_IGNORE));
+  *sum = 0.0;
+  for (PetscMPIInt r = 0; r < size; r++) *sum += r == rank ? own : theirs[r];
+  PetscCall(PetscFree2(theirs, req));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same by a binary tree to rank 0, and back (figure 5 of the paper): 2 (size - 1) messages */
+static PetscErrorCode SumTree(PetscScalar *sum)
+{
+  PetscMPIInt size, rank, step = 1;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  for (; step < size && rank % (2 * step) == 0; step *= 2) {
+    PetscScalar other = 0.0;
+
+    if (rank + step < size)
+      PetscCallMPI(MPIU_Recv(&other, 1, MPIU_SCALAR, rank + step, 9, PETSC_COMM_WORLD, MPI_STATUS_IGNORE));
+    *sum += other;
+  }
+  if (step < size) { /* rank % (2 step) is step: its sum goes up, the whole one comes back */
+    PetscCallMPI(MPIU_Send(sum, 1, MPIU_SCALAR, rank - step, 9, PETSC_COMM_WORLD));
+    PetscCallMPI(MPIU_Recv(sum, 1, MPIU_SCALAR, rank - step, 9, PETSC_COMM_WORLD, MPI_STATUS_IGNORE));
+  }
+  for (step /= 2; step; step /= 2)
+    if (rank + step < size) PetscCallMPI(MPIU_Send(sum, 1, MPIU_SCALAR, rank + step, 9, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleType schedule, double *ms)
 {
@@ -285,8 +349,14 @@ static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleTy
       PetscCall(VecDot(b->x, b->y, &dot));
     } else {
       PetscScalar sum = 1.0;
+      PetscMPIInt size;
 
-      PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_SCALAR, MPIU_SUM, PETSC_COMM_WORLD));
+      PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+      if (what == PART_EACH) PetscCall(SumEach(&sum));
+      else if (what == PART_TREE) PetscCall(SumTree(&sum));
+      else PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_SCALAR, MPIU_SUM, PETSC_COMM_WORLD));
+      PetscCheck(sum == (PetscScalar)(PetscReal)size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A sum of ones is %g",
+                 (double)PetscRealPart(sum));
     }
   }
   PetscCall(BenchFinish(b->tick));
@@ -310,7 +380,8 @@ static double Operations(const Bench *b, PetscBool jacobi)
   return (b->bcgs ? 2.0 : 1.0) * (product + (jacobi ? n : 0.0)) + (b->bcgs ? 22.0 : 10.0) * n;
 }
 
-static PetscErrorCode Show(const Bench *b, const char what[], const char how[], double t[], double first)
+/* first > 0: an iteration, with its ratio to that time and Gflop/s; bytes > 0: of messages */
+static PetscErrorCode Show(const Bench *b, const char what[], const char how[], double t[], double first, double bytes)
 {
   char size[48];
 
@@ -321,9 +392,15 @@ static PetscErrorCode Show(const Bench *b, const char what[], const char how[], 
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-24s %-24s %9.4f", size, what, how, t[b->rounds / 2]));
   if (first > 0.0)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.2f %8.1f", first / t[b->rounds / 2],
-                          1e-6 * Operations(b, PETSC_FALSE) / t[b->rounds / 2]));
+                          1e-6 * Operations(b, b->jacobi) / t[b->rounds / 2]));
+  if (bytes > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %24.2f", 1e-6 * bytes / t[b->rounds / 2]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool IsProduct(What what)
+{
+  return (PetscBool)(what == PART_WITH || what == PART_WITHOUT || what == PART_CSR);
 }
 
 /* Where the time of an iteration goes */
@@ -348,15 +425,20 @@ static PetscErrorCode TimeParts(Bench *b)
                {PART_WITH, NWAYS, MAT_DIA_SCHEDULE_OVERLAP, "product", "overlapped, all at once"},
                {PART_CSR, 0, MAT_DIA_SCHEDULE_OVERLAP, "product", "PETSc, CSR"},
                {PART_DOT, 0, MAT_DIA_SCHEDULE_OVERLAP, "sum", "VecDot()"},
+               {PART_EACH, 0, MAT_DIA_SCHEDULE_OVERLAP, "reduction", "naive"},
+               {PART_TREE, 0, MAT_DIA_SCHEDULE_OVERLAP, "reduction", "tree"},
                {PART_REDUCTION, 0, MAT_DIA_SCHEDULE_OVERLAP, "reduction", "MPI_Allreduce()"}};
   double t[PETSC_STATIC_ARRAY_LENGTH(parts)][MAXROUNDS];
 
   PetscFunctionBegin;
   for (PetscInt r = -1; r < b->rounds; r++)
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parts); k++)
-      PetscCall(Repeat(b, parts[k].what, parts[k].way, parts[k].schedule, &t[k][PetscMax(r, 0)]));
+      if (!b->messages || !IsProduct(parts[k].what))
+        PetscCall(Repeat(b, parts[k].what, parts[k].way, parts[k].schedule, &t[k][PetscMax(r, 0)]));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parts); k++)
-    PetscCall(Show(b, parts[k].text, parts[k].how, t[k], 0.0));
+    if (!b->messages || !IsProduct(parts[k].what))
+      PetscCall(Show(b, parts[k].text, parts[k].how, t[k], 0.0,
+                     parts[k].what == PART_MESSAGES || parts[k].what == PART_SCATTER ? b->bytes : 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -367,16 +449,17 @@ static PetscErrorCode TimeSteps(Bench *b)
 {
   static const struct {
     PetscInt           way;
-    PetscBool          fused;
+    PetscBool          fused, merged;
     MatDIAScheduleType schedule;
     const char        *text;
-  } steps[]             = {{WAY_NAIVE, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "naive"},
-                           {WAY_REGISTERED, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ registered"},
-                           {WAY_PHASES, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ two phases"},
-                           {WAY_PHASES, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ merged reductions"},
-                           {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_TWOPHASE, "+ overlapped"},
-                           {NWAYS, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ all at once"},
-                           {PETSCS, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "PETSc, CSR"}};
+  } steps[]             = {{WAY_NAIVE, PETSC_FALSE, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "naive"},
+                           {WAY_REGISTERED, PETSC_FALSE, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ registered"},
+                           {WAY_PHASES, PETSC_FALSE, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ two phases"},
+                           {WAY_PHASES, PETSC_TRUE, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "+ fused"},
+                           {WAY_PHASES, PETSC_TRUE, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ merged reductions"},
+                           {NWAYS, PETSC_TRUE, PETSC_TRUE, MAT_DIA_SCHEDULE_TWOPHASE, "+ overlapped"},
+                           {NWAYS, PETSC_TRUE, PETSC_TRUE, MAT_DIA_SCHEDULE_OVERLAP, "+ all at once"},
+                           {PETSCS, PETSC_FALSE, PETSC_FALSE, MAT_DIA_SCHEDULE_OVERLAP, "PETSc, CSR"}};
   const PetscInt  count = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(steps);
   const PetscReal near  = PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6;
   KSP             ksp[PETSC_STATIC_ARRAY_LENGTH(steps)];
@@ -395,8 +478,10 @@ static PetscErrorCode TimeSteps(Bench *b)
     else PetscCall(KSPSetType(ksp[k], b->bcgs ? KSPBCGS : KSPCG));
     PetscCall(KSPSetOperators(ksp[k], A, A));
     PetscCall(KSPGetPC(ksp[k], &pc));
-    PetscCall(PCSetType(pc, PCNONE));
-    PetscCall(KSPFusedSetReductions(ksp[k], KSP_FUSED_REDUCTIONS_MERGED));
+    PetscCall(PCSetType(pc, b->jacobi ? PCJACOBI : PCNONE));
+    PetscCall(KSPSetPCSide(ksp[k], PC_LEFT)); /* PETSc's default: the same for all */
+    PetscCall(
+      KSPFusedSetReductions(ksp[k], steps[k].merged ? KSP_FUSED_REDUCTIONS_MERGED : KSP_FUSED_REDUCTIONS_PLAIN));
     PetscCall(KSPSetTolerances(ksp[k], 0.0, 0.0, PETSC_MAX_REAL, b->its));
     PetscCall(KSPSetConvergenceTest(ksp[k], KSPConvergedSkip, NULL, NULL));
     PetscCall(KSPSetUp(ksp[k]));
@@ -425,7 +510,7 @@ static PetscErrorCode TimeSteps(Bench *b)
   for (PetscInt k = 0; k < count; k++) {
     qsort(t[k], (size_t)b->rounds, sizeof(t[k][0]), CompareTimes);
     if (!k) first = t[0][b->rounds / 2];
-    PetscCall(Show(b, "iteration", steps[k].text, t[k], first));
+    PetscCall(Show(b, "iteration", steps[k].text, t[k], first, 0.0));
     PetscCall(KSPDestroy(&ksp[k]));
   }
   PetscCall(VecDestroy(&x));
@@ -500,16 +585,31 @@ static PetscErrorCode Precisions(Bench *b, PetscInt count, const PetscReal tol[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Before MPI begins: Open MPI and NCCL by TCP between all ranks, also of one node. What the user has set stays
+*/
+static void SlowNetwork(void)
+{
+  setenv("OMPI_MCA_pml", "ob1", 0);
+  setenv("OMPI_MCA_btl", "self,tcp", 0);
+  setenv("NCCL_P2P_DISABLE", "1", 0);
+  setenv("NCCL_SHM_DISABLE", "1", 0);
+  setenv("NCCL_NET", "Socket", 0);
+  setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt    sizes[16] = {64}, nsizes = 16, box[3], nbox = 3, ntol = 8;
-  PetscBool   set, boxed, weak = PETSC_FALSE;
+  PetscBool   set, boxed, weak = PETSC_FALSE, tcp = PETSC_FALSE;
   PetscReal   tol[8];
   PetscMPIInt size;
   Bench       b;
-  char        type[16] = KSPCG;
+  char        type[16] = KSPCG, pc[16] = PCNONE;
 
   PetscFunctionBeginUser;
+  for (int k = 1; k < argc; k++) tcp = (PetscBool)(tcp || !strcmp(argv[k], "-bench_tcp"));
+  if (tcp) SlowNetwork();
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscMemzero(&b, sizeof(b)));
@@ -527,6 +627,14 @@ int main(int argc, char **argv)
   PetscCall(PetscStrcmp(type, KSPBCGS, &b.bcgs));
   PetscCall(PetscStrcmp(type, KSPCG, &set));
   PetscCheck(set || b.bcgs, PETSC_COMM_WORLD, PETSC_ERR_ARG_UNKNOWN_TYPE, "-bench_ksp is cg or bcgs, not %s", type);
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_pc", pc, sizeof(pc), NULL));
+  PetscCall(PetscStrcmp(pc, PCJACOBI, &b.jacobi));
+  PetscCall(PetscStrcmp(pc, PCNONE, &set));
+  PetscCheck(set || b.jacobi, PETSC_COMM_WORLD, PETSC_ERR_ARG_UNKNOWN_TYPE, "-bench_pc is none or jacobi, not %s", pc);
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bench_messages", &b.messages, NULL));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-bench_tcp", &tcp));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-bench_shift", &b.shift, NULL));
+  PetscCheck(b.shift >= 0.0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-bench_shift is not below 0");
   PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-bench_tol", tol, &ntol, &set));
   if (!set) ntol = 0;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-weak", &weak, NULL));
@@ -550,17 +658,18 @@ int main(int argc, char **argv)
     }
     PetscCall(Poisson(&b));
     if (!k) {
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms, median; "));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms, median; %s%s", b.jacobi ? "Jacobi; " : "",
+                            tcp ? "MPI and NCCL asked to go by TCP; " : ""));
       PetscCall(NodePrint(b.A));
       if (!ntol)
-        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-24s %-24s %9s %6s %8s\n", "grid", "what", "how", "ms", "ratio",
-                              "Gflop/s"));
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-24s %-24s %9s %6s %8s %8s\n", "grid", "what", "how", "ms",
+                              "ratio", "Gflop/s", "GB/s"));
     }
     if (ntol) PetscCall(Precisions(&b, ntol, tol));
     else {
       for (PetscInt way = 0; way < NWAYS; way++) PetscCall(ProductCreate(b.A, (Way)way, &b.p[way]));
       PetscCall(TimeParts(&b));
-      PetscCall(TimeSteps(&b));
+      if (!b.messages) PetscCall(TimeSteps(&b));
       for (PetscInt way = 0; way < NWAYS; way++) PetscCall(ProductDestroy(&b.p[way]));
     }
     PetscCall(VecDestroy(&b.x));
