@@ -411,8 +411,8 @@ static PetscErrorCode SolvesTo(const Bench *b, Mat A[])
     ms = Median(b->rounds, t[k]);
     PetscCall(Show(b, k < 2 ? "solve:cgfused" : "solve:cg", kinds[b->device][which[k]], ms,
                    ksp[2] ? t[2][b->rounds / 2] / ms : 0.0, 0.0, how));
-    PetscCall(KSPDestroy(&ksp[k]));
   }
+  for (int k = 0; k < 3; k++) PetscCall(KSPDestroy(&ksp[k]));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&rhs));
   PetscFunctionReturn(PETSC_SUCCESS);

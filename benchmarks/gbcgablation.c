@@ -129,6 +129,16 @@ static PetscErrorCode MultShell(Mat shell, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode DiagonalShell(Mat shell, Vec diagonal)
+{
+  Product *p;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(shell, &p));
+  PetscCall(MatGetDiagonal(p->A, diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Memory of the host for messages: page-locked, or as malloc() has it */
 static PetscErrorCode GetMemory(const Product *p, PetscBool begin, PetscInt n, PetscScalar **memory)
 {
@@ -172,6 +182,7 @@ static PetscErrorCode ProductCreate(Mat A, Way way, Product *p)
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), n, n, N, N, p, &p->shell));
   PetscCall(MatShellSetVecType(p->shell, type));
   PetscCall(MatShellSetOperation(p->shell, MATOP_MULT, (PetscErrorCodeFn *)MultShell));
+  PetscCall(MatShellSetOperation(p->shell, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)DiagonalShell));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
