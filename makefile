@@ -97,8 +97,8 @@ gencode     = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) 
 squeeze := $(if $(SRC.cu),$(if $(findstring compress-mode,$(shell $(CUDAC) --help 2>/dev/null)),-compress-mode=size))
 # PETSc's header brings thrust's complex numbers, four seconds of each file, to those who do not say that they want none
 nocomplex := $(if $(SRC.cu),$(shell grep -q 'PETSC_USE_COMPLEX 1' $(PETSCCONF) || echo -DPETSC_SKIP_COMPLEX=1))
-OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) $(gencode) -O3 $(squeeze) $(nocomplex) \
-  -Werror cross-execution-space-call
+OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=% -O%,$(CUDAC_FLAGS)) $(gencode) -O3 $(squeeze) \
+  $(nocomplex) -Werror cross-execution-space-call
 
 SPIKE_INC := -I$(CURDIR)/include
 OUR_INC    = $(SPIKE_INC) -I$(CURDIR)/src
