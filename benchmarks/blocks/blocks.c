@@ -13,14 +13,16 @@ On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on 
   -split               that, too\n\
   -quick               small sizes, to see that all works\n\
   -n <65536,1000000,4000000>  rows of tall blocks; 65536,1000000 without a device\n\
-  -m <1,2,4,8,16,32>   their columns\n\
+  -m <1,2,4,8,16,32>   their columns; of many tasks 4,8,16, of their products 1,4\n\
   -bs <4,8,16>         block sizes of sparse matrices\n\
   -edges <80,60,44>    of each block size: edge of the cube of block rows for products; 40,30,22 without a device\n\
   -lu_edges <10,40>    edges of cubes for block ILU(0); 10,20 without a device\n\
-  -tasks <1,2,4,...,64>  tasks in a batch\n\
+  -tasks <1,2,4,...,64>  tasks in a batch; of lutasks and multtasks also 30\n\
   -task_rows <100000>  rows of tall blocks of each task\n\
   -task_edge <10>      edge of the cube of block rows of each task\n\
   -lu_complete         ilu and lutasks: complete factors, in the natural order\n\
+  -cudss <libcudss.so.1>  beside these, on CUDA: a library that is loaded at run time\n\
+  -mkl <libmkl_rt.so.3>   beside these, on the host: likewise, for its PARDISO\n\
   -repeat <7>          repetitions; medians are printed\n\
   -seconds <0.2>       so long after the first repetition of one measurement none is begun\n\
   -cold <64>           MB: cases that are smaller have as many copies as make up so much, taken in turn: each call\n\
@@ -99,19 +101,33 @@ static PetscErrorCode GetList(const char option[], const char text[], PetscInt m
 static PetscErrorCode SetDefaults(Run *run, PetscBool cuda, PetscBool quick)
 {
   const PetscInt n[] = {65536, 1000000, 4000000}, quickn[] = {4096, 65536}, m[] = {1, 2, 4, 8, 16, 32},
-                 bs[] = {4, 8, 16}, tasks[] = {1, 2, 4, 8, 16, 32, 64};
+                 bs[] = {4, 8, 16}, tasks[] = {1, 2, 4, 8, 16, 32, 64}, tallm[] = {4, 8, 16}, multm[] = {1, 4};
   const PetscInt edge[] = {80, 60, 44}, hostedge[] = {40, 30, 22}, quickedge[] = {12, 10, 8}, lu[] = {10, 40},
                  hostlu[] = {10, 20}, quicklu[] = {6, 10};
 
   PetscFunctionBeginUser;
   PetscCall(SetList(quick ? 2 : (cuda ? 3 : 2), quick ? quickn : n, &run->nn, run->n));
   PetscCall(SetList(6, m, &run->nm, run->m));
+  PetscCall(SetList(3, tallm, &run->ntallm, run->tallm));
+  PetscCall(SetList(2, multm, &run->nmultm, run->multm));
   PetscCall(SetList(3, bs, &run->nbs, run->bs));
   PetscCall(SetList(quick ? 3 : 7, tasks, &run->ntasks, run->tasks));
   PetscCall(SetList(3, quick ? quickedge : (cuda ? edge : hostedge), &run->nedge, run->edge));
   PetscCall(SetList(2, quick ? quicklu : (cuda ? lu : hostlu), &run->nlu, run->lu));
   run->taskrows = quick ? 4096 : 100000;
   run->taskedge = quick ? 4 : 10;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The paper's batch, 30, beside those of the list */
+static PetscErrorCode SetBatches(Run *run)
+{
+  PetscBool found = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(SetList(run->ntasks, run->tasks, &run->nbatch, run->batch));
+  for (PetscInt i = 0; i < run->ntasks; i++) found = (PetscBool)(found || run->tasks[i] == 30);
+  if (!found) run->batch[run->nbatch++] = 30;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,6 +162,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsBool("-host", "times on the host", NULL, onhost, &onhost, NULL));
   PetscCall(PetscOptionsEList("-isa", "instruction set", NULL, isas, 4, isas[3], &isa, NULL));
   PetscCall(PetscOptionsString("-csv", "file for the times", NULL, "", name, sizeof(name), &csv));
+  PetscCall(PetscOptionsString("-cudss", "library", NULL, run.cudss, run.cudss, sizeof(run.cudss), NULL));
+  PetscCall(PetscOptionsString("-mkl", "library", NULL, run.mkl, run.mkl, sizeof(run.mkl), NULL));
   PetscOptionsEnd();
   if (isa < 3)
     PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP, "This processor lacks instruction set %s",
@@ -183,10 +201,13 @@ int main(int argc, char **argv)
   PetscCall(SetDefaults(&run, (PetscBool)(cuda || beside), quick));
   PetscCall(GetList("-n", "rows of tall blocks are positive", 0, &run.nn, run.n));
   PetscCall(GetList("-m", "tall blocks have 1 to 32 columns", SPIKE_BLOCK_MAXM, &run.nm, run.m));
+  PetscCall(GetList("-m", "tall blocks have 1 to 32 columns", SPIKE_BLOCK_MAXM, &run.ntallm, run.tallm));
+  PetscCall(GetList("-m", "tall blocks have 1 to 32 columns", SPIKE_BLOCK_MAXM, &run.nmultm, run.multm));
   PetscCall(GetList("-bs", "blocks have 1 to 32 rows", SPIKE_BLOCK_MAXBS, &run.nbs, run.bs));
   PetscCall(GetList("-edges", "edges are positive", 0, &run.nedge, run.edge));
   PetscCall(GetList("-lu_edges", "edges are positive", 0, &run.nlu, run.lu));
   PetscCall(GetList("-tasks", "there are 1 to 64 tasks", 64, &run.ntasks, run.tasks));
+  PetscCall(SetBatches(&run));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-task_rows", &run.taskrows, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-task_edge", &run.taskedge, NULL));
   PetscCheck(run.nedge >= run.nbs, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,

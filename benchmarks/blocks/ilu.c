@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ilu.c: block ILU(0) of one or many matrices and its solves, by the kernels of a place and by PETSc's MATBAIJ */
 #include "ilu.h"
+#include "direct.h"
 #include "solve.h"
 
 /* Diagonal blocks are dominant by a little, so that factors stay far from the matrix */
@@ -323,6 +324,7 @@ PetscErrorCode IluPETScLines(Ilu *t, Key *key)
   for (PetscInt k = 0; k < t->copies; k++) PetscCall(MatDestroy(&s->F[k]));
   PetscCall(MatDestroy(&s->A));
   PetscCall(PetscFree(s));
+  if (complete) PetscCall(DirectLines(t, key));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -391,7 +393,7 @@ PetscErrorCode IluPart(Place *p, IluPeers peers)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Many of them, each on a cube of edge run->taskedge, and 30 */
+/* Many of them, each on a cube of edge run->taskedge */
 PetscErrorCode IluTasks(Place *p, IluPeers peers)
 {
   const Run *run = p->run;
@@ -400,8 +402,8 @@ PetscErrorCode IluTasks(Place *p, IluPeers peers)
   PetscCall(Heading(p, run->complete ? "Block LU of many matrices at once, 7-point stencil, natural order"
                                      : "Block ILU(0) of many matrices at once, 7-point stencil"));
   for (PetscInt j = 0; j < run->nbs; j++)
-    for (PetscInt i = 0; i <= run->ntasks; i++) {
-      const PetscInt ntasks = i < run->ntasks ? run->tasks[i] : 30;
+    for (PetscInt i = 0; i < run->nbatch; i++) {
+      const PetscInt ntasks = run->batch[i];
 
       if (p->beside && ntasks != 1 && ntasks != 30) continue;
       /* those take their time */

@@ -148,7 +148,7 @@ PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error)
 typedef struct {
   Mult *t;
   Mat   A, X, Y;
-  Vec   x, y;
+  Vec   x[SPIKE_BLOCK_MAXM], y[SPIKE_BLOCK_MAXM]; /* the columns, where they go one by one */
 } MultPETSc;
 
 static PetscErrorCode MultPETScWork(void *ctx, PetscInt k)
@@ -157,31 +157,34 @@ static PetscErrorCode MultPETScWork(void *ctx, PetscInt k)
 
   PetscFunctionBeginUser;
   (void)k;
-  if (s->t->m > 1) PetscCall(MatMatMult(s->A, s->X, MAT_REUSE_MATRIX, PETSC_CURRENT, &s->Y));
-  else if (s->t->trans) PetscCall(MatMultTranspose(s->A, s->x, s->y));
-  else PetscCall(MatMult(s->A, s->x, s->y));
+  if (s->t->trans)
+    for (PetscInt c = 0; c < s->t->m; c++) PetscCall(MatMultTranspose(s->A, s->x[c], s->y[c]));
+  else if (s->t->m > 1) PetscCall(MatMatMult(s->A, s->X, MAT_REUSE_MATRIX, PETSC_CURRENT, &s->Y));
+  else PetscCall(MatMult(s->A, s->x[0], s->y[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of PetscScalar, X and Y column-major, transposed for one column alone */
+/* Of PetscScalar, X and Y column-major; transposed products go column by column: PETSc has no others */
 static PetscErrorCode MultPETScLine(Mult *t, const Key *key)
 {
-  const PetscInt n  = t->nb * t->bs;
-  MultPETSc      s  = {t, NULL, NULL, NULL, NULL, NULL};
-  double         ms = NAN, error = NAN;
+  const PetscInt  n     = t->nb * t->bs;
+  const PetscBool dense = (PetscBool)(t->m > 1 && !t->trans);
+  MultPETSc       s     = {t, NULL, NULL, NULL, {NULL}, {NULL}};
+  double          ms = NAN, error = NAN;
 
   PetscFunctionBeginUser;
-  if (t->precision != NativePrecision() || key->rowmajor || (t->trans && t->m > 1)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (t->precision != NativePrecision() || key->rowmajor) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreateBAIJ(t->bs, t->nb, t->bi, t->bj, (const PetscScalar *)t->a, &s.A));
-  if (t->m > 1) {
+  if (dense) {
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, t->m, (PetscScalar *)t->x, &s.X));
     PetscCall(MatMatMult(s.A, s.X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &s.Y));
-  } else {
-    PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, t->bs, n, (PetscScalar *)t->x, &s.x));
-    PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, t->bs, n, (PetscScalar *)t->y, &s.y));
+  }
+  for (PetscInt c = 0; c < t->m && !dense; c++) {
+    PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, t->bs, n, (PetscScalar *)t->x + (PetscCount)c * n, &s.x[c]));
+    PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, t->bs, n, (PetscScalar *)t->y + (PetscCount)c * n, &s.y[c]));
   }
   PetscCall(HostTime(t->p, 1, NULL, MultPETScWork, &s, &ms, NULL));
-  if (t->m > 1) {
+  if (dense) {
     const PetscScalar *array;
 
     PetscCall(MatDenseGetArrayRead(s.Y, &array));
@@ -189,9 +192,11 @@ static PetscErrorCode MultPETScLine(Mult *t, const Key *key)
     PetscCall(MatDenseRestoreArrayRead(s.Y, &array));
   }
   PetscCall(MultError(t, PETSC_FALSE, &error));
-  PetscCall(Report(t->p, key, "MATBAIJ", ms, NAN, error, ""));
-  PetscCall(VecDestroy(&s.x));
-  PetscCall(VecDestroy(&s.y));
+  PetscCall(Report(t->p, key, "MATBAIJ", ms, NAN, error, t->m > 1 && t->trans ? "column by column" : ""));
+  for (PetscInt c = 0; c < t->m && !dense; c++) {
+    PetscCall(VecDestroy(&s.x[c]));
+    PetscCall(VecDestroy(&s.y[c]));
+  }
   PetscCall(MatDestroy(&s.X));
   PetscCall(MatDestroy(&s.Y));
   PetscCall(MatDestroy(&s.A));
@@ -271,33 +276,40 @@ PetscErrorCode MultPart(Place *p, const MultPeers *peers)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Many of them at once, each on a cube of edge run->taskedge, and 30; one and four columns */
+/* Many of them at once, each on a cube of edge run->taskedge */
 PetscErrorCode TimeMultTasks(Place *p, const MultPeers *peers)
 {
-  const Run *run = p->run;
-  Key        key = {NULL};
+  const Run *run  = p->run;
+  Key        key  = {NULL};
+  PetscInt   most = 1;
 
   PetscFunctionBeginUser;
   PetscCall(Heading(p, "Many sparse blocks times blocks at once, 7-point stencil"));
+  for (PetscInt j = 0; j < run->nmultm; j++) most = PetscMax(most, run->multm[j]);
   for (PetscInt j = 0; j < run->nbs; j++)
-    for (PetscInt i = 0; i <= run->ntasks; i++) {
-      const PetscInt ntasks = i < run->ntasks ? run->tasks[i] : 30,
-                     nb     = ntasks * run->taskedge * run->taskedge * run->taskedge;
-      PetscInt *bi, *bj;
-      void     *ctx = NULL;
-      Mult      t;
+    for (PetscInt i = 0; i < run->nbatch; i++) {
+      const PetscInt ntasks = run->batch[i], nb = ntasks * run->taskedge * run->taskedge * run->taskedge;
+      PetscInt      *bi, *bj;
 
       if (p->beside && ntasks != 1 && ntasks != 30) continue;
       PetscCall(Stencil(run->taskedge, ntasks, &bi, &bj));
-      PetscCall(MultCreate(p, NativePrecision(), run->bs[j], nb, bi, bj, 4, PETSC_TRUE, ntasks, &t));
-      if (peers && peers->create) PetscCall((*peers->create)(&t, &ctx));
-      for (int trans = 0; trans < 2; trans++)
-        for (PetscInt m = 1; m <= 4; m += 3) {
-          t.trans = trans ? PETSC_TRUE : PETSC_FALSE;
-          PetscCall(MultCell(&t, &key, "tasks", trans ? "mult^T" : "mult", m, PETSC_FALSE, peers, ctx, ""));
-        }
-      if (peers && peers->destroy) PetscCall((*peers->destroy)(&ctx));
-      PetscCall(MultDestroy(&t));
+      for (int precision = 0; precision < 2; precision++) {
+        const PetscSpikePrecision numbers = precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
+        void                     *ctx     = NULL;
+        Mult                      t;
+
+        if (p->beside && numbers != NativePrecision()) continue;
+        PetscCall(MultCreate(p, numbers, run->bs[j], nb, bi, bj, most, PETSC_TRUE, ntasks, &t));
+        if (peers && peers->create) PetscCall((*peers->create)(&t, &ctx));
+        for (int trans = 0; trans < 2; trans++)
+          for (PetscInt k = 0; k < run->nmultm; k++) {
+            t.trans = trans ? PETSC_TRUE : PETSC_FALSE;
+            PetscCall(
+              MultCell(&t, &key, "tasks", trans ? "mult^T" : "mult", run->multm[k], PETSC_FALSE, peers, ctx, ""));
+          }
+        if (peers && peers->destroy) PetscCall((*peers->destroy)(&ctx));
+        PetscCall(MultDestroy(&t));
+      }
       PetscCall(PetscFree(bi));
       PetscCall(PetscFree(bj));
     }

@@ -22,8 +22,11 @@ typedef struct {
   PetscInt  repeat;
   PetscInt  n[MAXLIST], m[MAXLIST], bs[MAXLIST], tasks[MAXLIST], edge[MAXLIST], lu[MAXLIST];
   PetscInt  nn, nm, nbs, ntasks, nedge, nlu;
+  PetscInt  tallm[MAXLIST], ntallm, multm[MAXLIST], nmultm; /* columns of many tasks: tall blocks, products */
+  PetscInt  batch[MAXLIST + 1], nbatch;                     /* tasks[], and 30: sparse matrices */
   PetscInt  taskrows, taskedge; /* of each of many tasks: rows of tall blocks, edge of a cube of block rows */
   PetscBool complete;           /* factors have all fill */
+  char      cudss[PETSC_MAX_PATH_LEN], mkl[PETSC_MAX_PATH_LEN]; /* files of libraries, or empty */
   FILE     *csv;
   void     *numbers[2];
 } Run;

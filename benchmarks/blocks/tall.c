@@ -349,7 +349,7 @@ PetscErrorCode TallPart(Place *p, PetscBool dot, PetscBool axpy, TallPeers peers
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Many tasks of run->taskrows rows at once, m = 4, 8, 16, column-major */
+/* Many tasks of run->taskrows rows at once, column-major */
 PetscErrorCode TallTasks(Place *p, TallPeers peers)
 {
   const Run *run = p->run;
@@ -360,9 +360,11 @@ PetscErrorCode TallTasks(Place *p, TallPeers peers)
   PetscCall(Heading(p, "Many block dots and block axpys"));
   key.part = "tasks";
   for (int precision = 0; precision < 2; precision++)
-    for (PetscInt m = 4; m <= 16; m *= 2)
+    for (PetscInt j = 0; j < run->ntallm; j++)
       for (PetscInt i = 0; i < run->ntasks; i++) {
-        if (p->beside && run->tasks[i] != 1 && run->tasks[i] != 32) continue;
+        const PetscInt m = run->tallm[j];
+
+        if (p->beside && run->ntasks > 1 && run->tasks[i] != 1 && run->tasks[i] != 32) continue;
         PetscCall(TallCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->taskrows,
                              m, run->tasks[i], &t));
         PetscCall(TallCell(&t, &key, SPIKE_BLOCK_DOT, PETSC_FALSE, peers));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cudss.h: for benchmarks: cuDSS, loaded at run time, on the CSR arrays of a MATSEQAIJCUSPARSE */
+/*
+  cudss.h: for benchmarks: cuDSS, loaded at run time, on the CSR arrays of a MATSEQAIJCUSPARSE and on the stream of
+  PETSc's current device context
+*/
 #pragma once
 
 #include "lapackband.h"
@@ -44,6 +47,7 @@ enum {
 typedef struct {
   int (*Create)(Handle *);
   int (*Destroy)(Handle);
+  int (*SetStream)(Handle, void *);
   int (*ConfigCreate)(Handle *);
   int (*ConfigDestroy)(Handle);
   int (*DataCreate)(Handle, Handle *);
@@ -67,6 +71,7 @@ static inline PetscErrorCode LoadCUDSS(void *library, CUDSS *c)
   PetscFunctionBeginUser;
   PetscCall(Find(library, "cudssCreate", &c->Create));
   PetscCall(Find(library, "cudssDestroy", &c->Destroy));
+  PetscCall(Find(library, "cudssSetStream", &c->SetStream));
   PetscCall(Find(library, "cudssConfigCreate", &c->ConfigCreate));
   PetscCall(Find(library, "cudssConfigDestroy", &c->ConfigDestroy));
   PetscCall(Find(library, "cudssDataCreate", &c->DataCreate));
@@ -105,6 +110,8 @@ static inline PetscErrorCode CUDSSBegin(const char file[], Mat A, Vec b, Vec x, 
   const PetscScalar *ba;
   PetscScalar       *aa, *xa;
   PetscMemType       mtype, vtype;
+  PetscDeviceContext dctx;
+  void             **stream = NULL; /* of a cudaStream_t, which is a pointer */
   PetscInt           n;
   MatInfo            info;
   PetscLogDouble     t0 = 0.0, t1 = 0.0;
@@ -120,7 +127,10 @@ static inline PetscErrorCode CUDSSBegin(const char file[], Mat A, Vec b, Vec x, 
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   PetscCall(VecGetArrayReadAndMemType(b, &ba, &vtype));
   PetscCall(VecGetArrayWriteAndMemType(x, &xa, &vtype));
+  PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
+  PetscCall(PetscDeviceContextGetStreamHandle(dctx, (void **)&stream));
   CallCUDSS(s->c.Create(&s->handle));
+  if (stream) CallCUDSS(s->c.SetStream(s->handle, *stream));
   CallCUDSS(s->c.ConfigCreate(&s->config));
   CallCUDSS(s->c.DataCreate(s->handle, &s->data));
   CallCUDSS(s->c.MatrixCreateCsr(&s->mat, n, n, (int64_t)info.nz_used, ai, NULL, aj, aa, IndexType(), IndexType(),

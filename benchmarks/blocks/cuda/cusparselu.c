@@ -5,6 +5,7 @@
 */
 #include "cusparselu.h"
 #include "cusparse.h"
+#include "../direct.h"
 #include "device.h"
 #include "streams.h"
 #include "../../common/symbols.h"
@@ -421,7 +422,10 @@ PetscErrorCode IluDevicePeers(Ilu *t, Key *key)
 
   PetscFunctionBeginUser;
   if (t->ntasks > 1) PetscCall(IluStreamsLines(t, key));
-  if (t->p->run->complete) PetscFunctionReturn(PETSC_SUCCESS); /* cuSPARSE factors the pattern of the matrix alone */
+  if (t->p->run->complete) { /* cuSPARSE factors the pattern of the matrix alone */
+    PetscCall(DirectLines(t, key));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = CuSPARSELUAll(t, key);
   PetscCall(PetscPopErrorHandler());
