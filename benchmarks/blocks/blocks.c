@@ -20,7 +20,7 @@ On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on 
   -tasks <1,2,4,...,64>  tasks in a batch; of lutasks and multtasks also 30\n\
   -task_rows <100000>  rows of tall blocks of each task\n\
   -task_edge <10>      edge of the cube of block rows of each task\n\
-  -lu_complete         ilu and lutasks: complete factors, in the natural order\n\
+  -lu_complete         ilu and lutasks: complete factors, in the natural order; lutasks also by nested dissection\n\
   -cudss <libcudss.so.1>  beside these, on CUDA: a library that is loaded at run time\n\
   -mkl <libmkl_rt.so.3>   beside these, on the host: likewise, for its PARDISO\n\
   -repeat <7>          repetitions; medians are printed\n\

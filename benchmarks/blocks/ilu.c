@@ -20,8 +20,32 @@ static void IluValues(const Run *run, Ilu *t)
       }
 }
 
+/* newrow of all tasks, whose patterns are alike */
+static PetscErrorCode IluDissection(const Ilu *t, PetscInt newrow[])
+{
+  const PetscInt rows = t->nb / t->ntasks, *old;
+  Mat            A;
+  IS             row, column;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, rows, rows, 7, NULL, &A));
+  for (PetscInt i = 0; i < rows; i++)
+    for (PetscInt k = t->bi[i]; k < t->bi[i + 1]; k++) PetscCall(MatSetValue(A, i, t->bj[k], 1.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatGetOrdering(A, MATORDERINGND, &row, &column));
+  PetscCall(ISGetIndices(row, &old));
+  for (PetscInt task = 0; task < t->ntasks; task++)
+    for (PetscInt i = 0; i < rows; i++) newrow[task * rows + old[i]] = task * rows + i;
+  PetscCall(ISRestoreIndices(row, &old));
+  PetscCall(ISDestroy(&row));
+  PetscCall(ISDestroy(&column));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode IluCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, PetscInt edge, PetscInt ntasks,
-                         PetscBool multicolor, Ilu *t)
+                         Order order, Ilu *t)
 {
   const PetscInt cube = edge * edge * edge;
   PetscInt      *start;
@@ -40,10 +64,9 @@ PetscErrorCode IluCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, P
   PetscCall(PetscMalloc1(ntasks + 1, &start));
   for (PetscInt i = 0; i <= ntasks; i++) start[i] = i * cube;
   IluValues(p->run, t);
-  if (multicolor) {
-    PetscCall(PetscMalloc1(t->nb, &t->newrow));
-    PetscCall(SpikeBlockMulticolor(t->nb, ntasks, start, t->bi, t->bj, t->newrow, &t->colors));
-  }
+  if (order != ORDER_NATURAL) PetscCall(PetscMalloc1(t->nb, &t->newrow));
+  if (order == ORDER_COLORS) PetscCall(SpikeBlockMulticolor(t->nb, ntasks, start, t->bi, t->bj, t->newrow, &t->colors));
+  if (order == ORDER_DISSECTION) PetscCall(IluDissection(t, t->newrow));
   PetscCall(SpikeBlockSymbolic(bs, t->nb, ntasks, start, t->newrow, p->run->complete ? PETSC_INT_MAX : 0, t->bi, t->bj,
                                &t->pattern));
   PetscCall(PetscFree(start));
@@ -331,21 +354,23 @@ PetscErrorCode IluPETScLines(Ilu *t, Key *key)
 /* ---- Cases ---- */
 
 static PetscErrorCode IluCase(Place *p, const char part[], PetscSpikePrecision precision, PetscInt bs, PetscInt edge,
-                              PetscInt ntasks, PetscBool multicolor, IluPeers peers)
+                              PetscInt ntasks, Order order, IluPeers peers)
 {
   const PetscInt columns[] = {1, 4, 16};
-  const char *solver = multicolor ? "ours multicolor" : precision == NativePrecision() ? "ours" : "ours single factors";
-  Key         key    = {part, "fill", precision, PETSC_FALSE, bs, edge * edge * edge, 0, ntasks, 0.0, 0.0};
-  char        note[96];
-  double      ms = NAN, graph = NAN, error = NAN;
-  Ilu        *t;
+  const char    *solver    = precision == NativePrecision() ? "ours" : "ours single factors";
+  Key            key       = {part, "fill", precision, PETSC_FALSE, bs, edge * edge * edge, 0, ntasks, 0.0, 0.0};
+  char           note[96];
+  double         ms = NAN, graph = NAN, error = NAN;
+  Ilu           *t;
 
   PetscFunctionBeginUser;
   PetscCall(PetscNew(&t));
-  PetscCall(IluCreate(p, precision, bs, edge, ntasks, multicolor, t));
+  if (order == ORDER_COLORS) solver = "ours multicolor";
+  if (order == ORDER_DISSECTION) solver = "ours dissection";
+  PetscCall(IluCreate(p, precision, bs, edge, ntasks, order, t));
   PetscCall(PetscSNPrintf(note, sizeof(note), "%" PetscInt_FMT " and %" PetscInt_FMT " levels", t->pattern.nlevels[0],
                           t->pattern.nlevels[1]));
-  if (multicolor) PetscCall(PetscSNPrintf(note, sizeof(note), "%" PetscInt_FMT " colors", t->colors));
+  if (order == ORDER_COLORS) PetscCall(PetscSNPrintf(note, sizeof(note), "%" PetscInt_FMT " colors", t->colors));
   key.bytes = 2.0 * IluBytes(t, 0.0);
   PetscCall((*p->time)(p, t->copies, NULL, IluFill, t, &ms, NULL));
   PetscCall(Report(p, &key, solver, ms, NAN, NAN, ""));
@@ -366,7 +391,7 @@ static PetscErrorCode IluCase(Place *p, const char part[], PetscSpikePrecision p
     PetscCall(IluError(t, &error));
     PetscCall(Report(p, &key, solver, ms, graph, error, note));
   }
-  if (peers && !multicolor && precision == NativePrecision()) PetscCall((*peers)(t, &key));
+  if (peers && order == ORDER_NATURAL && precision == NativePrecision()) PetscCall((*peers)(t, &key));
   if (ntasks == 1 && !strcmp(part, "ilu")) PetscCall(SolutionLine(t, &key, solver));
   PetscCall(IluDestroy(t));
   PetscCall(PetscFree(t));
@@ -384,11 +409,11 @@ PetscErrorCode IluPart(Place *p, IluPeers peers)
   for (PetscInt i = 0; i < run->nlu; i++)
     for (PetscInt j = 0; j < run->nbs; j++) {
       PetscCall(
-        IluCase(p, run->complete ? "lu" : "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
+        IluCase(p, run->complete ? "lu" : "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, ORDER_NATURAL, peers));
       if (p->beside || run->complete) continue;
-      PetscCall(IluCase(p, "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, PETSC_TRUE, peers));
+      PetscCall(IluCase(p, "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, ORDER_COLORS, peers));
       if (NativePrecision() == PETSC_SPIKE_PRECISION_DOUBLE)
-        PetscCall(IluCase(p, "ilu", PETSC_SPIKE_PRECISION_SINGLE, run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
+        PetscCall(IluCase(p, "ilu", PETSC_SPIKE_PRECISION_SINGLE, run->bs[j], run->lu[i], 1, ORDER_NATURAL, peers));
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -399,7 +424,7 @@ PetscErrorCode IluTasks(Place *p, IluPeers peers)
   const Run *run = p->run;
 
   PetscFunctionBeginUser;
-  PetscCall(Heading(p, run->complete ? "Block LU of many matrices at once, 7-point stencil, natural order"
+  PetscCall(Heading(p, run->complete ? "Block LU of many matrices at once, 7-point stencil"
                                      : "Block ILU(0) of many matrices at once, 7-point stencil"));
   for (PetscInt j = 0; j < run->nbs; j++)
     for (PetscInt i = 0; i < run->nbatch; i++) {
@@ -408,7 +433,9 @@ PetscErrorCode IluTasks(Place *p, IluPeers peers)
       if (p->beside && ntasks != 1 && ntasks != 30) continue;
       /* those take their time */
       PetscCall(IluCase(p, run->complete ? "lutasks" : "tasks", NativePrecision(), run->bs[j], run->taskedge, ntasks,
-                        PETSC_FALSE, run->bs[j] < 16 || (ntasks != 2 && ntasks != 8 && ntasks != 32) ? peers : NULL));
+                        ORDER_NATURAL, run->bs[j] < 16 || (ntasks != 2 && ntasks != 8 && ntasks != 32) ? peers : NULL));
+      if (run->complete)
+        PetscCall(IluCase(p, "lutasks", NativePrecision(), run->bs[j], run->taskedge, ntasks, ORDER_DISSECTION, NULL));
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

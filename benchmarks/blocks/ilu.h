@@ -10,6 +10,13 @@
 #define MAXLUCOPIES 128
 #define MOSTRHS     16
 
+/* Orders of the block rows of each task */
+typedef enum {
+  ORDER_NATURAL,
+  ORDER_COLORS,
+  ORDER_DISSECTION /* nested dissection, by PETSc */
+} Order;
+
 /*
   Copies of ntasks matrices on cubes, one after the other in the same arrays; the matrix in blocks. On the host: bi,
   bj, ba, the same for all copies
@@ -52,7 +59,7 @@ static inline double Difference(PetscCount n, const PetscScalar *x, const PetscS
 typedef PetscErrorCode (*IluPeers)(Ilu *, Key *);
 
 PetscErrorCode IluCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, PetscInt edge, PetscInt ntasks,
-                         PetscBool multicolor, Ilu *t);
+                         Order order, Ilu *t);
 PetscErrorCode IluDestroy(Ilu *t);
 PetscErrorCode IluFill(void *ctx, PetscInt k);
 PetscErrorCode IluFactor(void *ctx, PetscInt k);

@@ -83,7 +83,7 @@ static PetscErrorCode SplitIlu(Split *s, PetscInt bs, PetscInt onhost, double *m
 
     if (count) {
       PetscCall(PetscNew(&t[i]));
-      PetscCall(IluCreate(i ? s->host : s->device, NativePrecision(), bs, edge, count, PETSC_FALSE, t[i]));
+      PetscCall(IluCreate(i ? s->host : s->device, NativePrecision(), bs, edge, count, ORDER_NATURAL, t[i]));
       s->copies[i] = t[i]->copies;
     }
     s->work[i] = t[i];
