@@ -19,16 +19,18 @@ static char help
 #include "kernels/block/block.h"
 #include "kernels/band/host/ops.h"
 #include "common/cputime.h"
+#include "common/median.h"
 
 #define MAXROUNDS 64
 
 static PetscInt  rounds = 7;
 static PetscBool best   = PETSC_FALSE;
 
-static PetscReal Median(PetscInt n, PetscReal t[])
+static double Middle(double t[])
 {
-  (void)PetscSortReal(n, t);
-  return t[best ? 0 : n / 2];
+  const double median = BenchMedian((int)rounds, t);
+
+  return best ? t[0] : median;
 }
 
 /* Both sides in turn, each so many times that a round takes a few milliseconds */
@@ -36,8 +38,7 @@ typedef PetscErrorCode (*Work)(void *);
 
 static PetscErrorCode Compare(Work ours, void *octx, Work other, void *ctx, PetscReal *seconds, PetscReal *ratio)
 {
-  PetscReal t[2][MAXROUNDS];
-  double    t0, t1;
+  double t[2][MAXROUNDS], t0, t1;
 
   PetscFunctionBegin;
   for (PetscInt side = 0; side < 2; side++) { /* warm up, and how often */
@@ -53,11 +54,11 @@ static PetscErrorCode Compare(Work ours, void *octx, Work other, void *ctx, Pets
         t1 = BenchCPUTime();
         k++;
       } while (t1 - t0 < 5e-3);
-      t[side][r] = (PetscReal)((t1 - t0) / k);
+      t[side][r] = (t1 - t0) / k;
     }
   }
-  *seconds = Median(rounds, t[0]);
-  *ratio   = Median(rounds, t[1]) / *seconds;
+  *seconds = (PetscReal)Middle(t[0]);
+  *ratio   = (PetscReal)(Middle(t[1]) / Middle(t[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -30,6 +30,7 @@ Ratio: time with AIJ / time; of iterations that of PETSc's method on AIJ. With s
 #include <petsctime.h>
 #include "common/finish.h"
 #include "common/gbcgnode.h"
+#include "common/median.h"
 
 #define NKINDS    6
 #define MAXROUNDS 64
@@ -49,19 +50,6 @@ static const char *const kinds[2][NKINDS] = {{"aij", "sell", "dia", "stencil", "
                                               "stencil, by DMDA"},
                                              {"aijcusparse", "sellcuda", "diacuda", "gridstencilcuda",
                                               "the same, per point", "the same, by DMDA"}};
-
-static int Compare(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-
-  return x < y ? -1 : x > y;
-}
-
-static double Median(PetscInt n, double t[])
-{
-  qsort(t, (size_t)n, sizeof(*t), Compare);
-  return t[n / 2];
-}
 
 /* A line of the table; bytes 0: no fraction. ms is negative where there is nothing to show */
 static PetscErrorCode Show(const Bench *b, const char what[], const char kind[], double ms, double ratio,
@@ -266,7 +254,7 @@ static PetscErrorCode MeasureProducts(const Bench *b, Mat A[])
                                around, &one));
       if (r >= 0) t[k][r] = one;
     }
-  for (int k = 0; k < NKINDS + 3; k++) middle[k] = Median(b->rounds, t[k]);
+  for (int k = 0; k < NKINDS + 3; k++) middle[k] = BenchMedian((int)b->rounds, t[k]);
   for (int k = 0; k < (A[5] ? NKINDS : NKINDS - 1); k++)
     if (A[k] || !b->lean)
       PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * middle[k], A[0] ? middle[0] / middle[k] : 0.0,
@@ -335,7 +323,7 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
                    k >= NKINDS ? petsc : fused, kinds[b->device][k % NKINDS], (double)norm, done, (double)all);
       }
     }
-  for (int k = 0; k < NKINDS + 2; k++) middle[k] = Median(b->rounds, t[k]);
+  for (int k = 0; k < NKINDS + 2; k++) middle[k] = BenchMedian((int)b->rounds, t[k]);
   for (int k = NKINDS; k < NKINDS + 2; k++)
     if (ksp[k])
       PetscCall(Show(b, petsc, kinds[b->device][k - NKINDS], 1e3 * middle[k],
@@ -408,7 +396,7 @@ static PetscErrorCode SolvesTo(const Bench *b, Mat A[])
     if (!ksp[k]) continue;
     PetscCall(
       PetscSNPrintf(how, sizeof(how), "%" PetscInt_FMT " iterations%s", its[k], converged ? "" : ", not converged"));
-    ms = Median(b->rounds, t[k]);
+    ms = BenchMedian((int)b->rounds, t[k]);
     PetscCall(Show(b, k < 2 ? "solve:cgfused" : "solve:cg", kinds[b->device][which[k]], ms,
                    ksp[2] ? t[2][b->rounds / 2] / ms : 0.0, 0.0, how));
   }

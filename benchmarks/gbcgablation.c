@@ -37,6 +37,7 @@ Beside them PETSc's method on MATAIJ (MATAIJCUSPARSE), and its VecScatter for th
 #include <petscspike.h>
 #include "common/finish.h"
 #include "common/gbcgnode.h"
+#include "common/median.h"
 #include "common/array.h"
 #include "kernels/band/band.h"
 
@@ -68,13 +69,6 @@ typedef struct {
   Product    p[NWAYS];
   double     bytes; /* that the busiest rank sends for a product */
 } Bench;
-
-static int CompareTimes(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-
-  return x < y ? -1 : x > y;
-}
 
 /* ghost[] of A <- x in the columns of others */
 static PetscErrorCode Exchange(Product *p, const PetscScalar *x)
@@ -394,17 +388,16 @@ static double Operations(const Bench *b, PetscBool jacobi)
 /* first > 0: an iteration, with its ratio to that time and Gflop/s; bytes > 0: of messages */
 static PetscErrorCode Show(const Bench *b, const char what[], const char how[], double t[], double first, double bytes)
 {
-  char size[48];
+  const double ms = BenchMedian((int)b->rounds, t);
+  char         size[48];
 
   PetscFunctionBegin;
-  qsort(t, (size_t)b->rounds, sizeof(*t), CompareTimes);
   PetscCall(
     PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, b->n[0], b->n[1], b->n[2]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-24s %-24s %9.4f", size, what, how, t[b->rounds / 2]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-24s %-24s %9.4f", size, what, how, ms));
   if (first > 0.0)
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.2f %8.1f", first / t[b->rounds / 2],
-                          1e-6 * Operations(b, b->jacobi) / t[b->rounds / 2]));
-  if (bytes > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %24.2f", 1e-6 * bytes / t[b->rounds / 2]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.2f %8.1f", first / ms, 1e-6 * Operations(b, b->jacobi) / ms));
+  if (bytes > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %24.2f", 1e-6 * bytes / ms));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -519,8 +512,7 @@ static PetscErrorCode TimeSteps(Bench *b)
                  (double)norm[k], (double)norm[0]);
     }
   for (PetscInt k = 0; k < count; k++) {
-    qsort(t[k], (size_t)b->rounds, sizeof(t[k][0]), CompareTimes);
-    if (!k) first = t[0][b->rounds / 2];
+    if (!k) first = BenchMedian((int)b->rounds, t[0]);
     PetscCall(Show(b, "iteration", steps[k].text, t[k], first, 0.0));
     PetscCall(KSPDestroy(&ksp[k]));
   }
@@ -557,7 +549,7 @@ static PetscErrorCode Precisions(Bench *b, PetscInt count, const PetscReal tol[]
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %10s %6s %12s %12s %9s %12s %9s\n", "grid", "tolerance", "its",
                         "ms a solve", "ms an it.", "Gflop/s", "PETSc's", "residual"));
   for (PetscInt k = 0; k < count; k++) {
-    double    t[2][MAXROUNDS];
+    double    t[2][MAXROUNDS], ms[2];
     PetscInt  its       = 0;
     PetscBool converged = PETSC_TRUE;
     PetscReal residual = 0.0, norm = 0.0;
@@ -584,7 +576,7 @@ static PetscErrorCode Precisions(Bench *b, PetscInt count, const PetscReal tol[]
         PetscCall(KSPGetConvergedReason(ksp[who], &reason));
         if (reason < 0) converged = PETSC_FALSE;
       }
-      qsort(t[who], (size_t)b->rounds, sizeof(t[who][0]), CompareTimes);
+      ms[who] = BenchMedian((int)b->rounds, t[who]);
       if (who) continue;
       PetscCall(MatResidual(b->A, b->y, x, truth));
       PetscCall(VecNorm(truth, NORM_INFINITY, &residual));
@@ -593,10 +585,9 @@ static PetscErrorCode Precisions(Bench *b, PetscInt count, const PetscReal tol[]
     PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, b->n[0], b->n[1],
                             b->n[2]));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %10g %6" PetscInt_FMT " %12.4f %12.4f %9.1f %12.4f %9.2g%s\n", size,
-                          (double)tol[k], its, t[0][b->rounds / 2], t[0][b->rounds / 2] / PetscMax(its, 1),
-                          1e-6 * Operations(b, PETSC_TRUE) * its / t[0][b->rounds / 2],
-                          t[1][b->rounds / 2] / PetscMax(its, 1), (double)(residual / norm),
-                          converged ? "" : "  not converged"));
+                          (double)tol[k], its, ms[0], ms[0] / PetscMax(its, 1),
+                          1e-6 * Operations(b, PETSC_TRUE) * its / ms[0], ms[1] / PetscMax(its, 1),
+                          (double)(residual / norm), converged ? "" : "  not converged"));
   }
   for (int who = 0; who < 2; who++) PetscCall(KSPDestroy(&ksp[who]));
   PetscCall(VecDestroy(&truth));

@@ -71,7 +71,7 @@ static PetscErrorCode TimeApply(Mat A, PCType pctype, PetscInt its, PetscInt row
 {
   PC             pc;
   Vec            x, y;
-  PetscReal      t[MOSTSOLVES];
+  double         t[MOSTSOLVES];
   PetscLogDouble t0, t1;
 
   PetscFunctionBegin;
@@ -91,9 +91,9 @@ static PetscErrorCode TimeApply(Mat A, PCType pctype, PetscInt its, PetscInt row
     for (PetscInt i = 0; i < its; i++) PetscCall(PCApply(pc, x, y));
     PetscCall(Finish(y));
     PetscCall(PetscTime(&t1));
-    if (k >= 0) t[k] = (PetscReal)((t1 - t0) / its);
+    if (k >= 0) t[k] = (t1 - t0) / its;
   }
-  PetscCall(MedianOf(rows, t, median));
+  *median = (PetscReal)BenchMedian((int)rows, t);
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));

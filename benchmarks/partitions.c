@@ -45,8 +45,8 @@ static PetscErrorCode Time(Mat A, PetscInt np, int repeat, int train, Times *t)
   PetscCall(PCSpikeSetLocalPartitions(pc, np));
   PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, repeat, train, &first, setup, apply));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  t->setup = Median(repeat, setup);
-  t->apply = Median(repeat, apply);
+  t->setup = BenchMedian(repeat, setup);
+  t->apply = BenchMedian(repeat, apply);
   t->np    = info.partitions;
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));

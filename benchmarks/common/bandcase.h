@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bandcase.h: for benchmarks of PCSPIKE: a random band, waiting for a device, medians */
+/* bandcase.h: for benchmarks of PCSPIKE: a random band, waiting for a device, times of setups and applications */
 #pragma once
 
 #include <petscspike.h>
 #include <petscdevice.h>
 #include <petsctime.h>
+#include "median.h"
 
 #define MAXREPEAT 200
 
@@ -78,19 +79,6 @@ static inline PetscErrorCode Wait(MPI_Comm comm, PetscLogDouble *now)
   PetscCallMPI(MPI_Barrier(comm));
   PetscCall(PetscTime(now));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline int Compare(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-
-  return (x > y) - (x < y);
-}
-
-static inline double Median(int count, double t[])
-{
-  qsort(t, (size_t)count, sizeof(*t), Compare);
-  return count % 2 ? t[count / 2] : 0.5 * (t[count / 2 - 1] + t[count / 2]);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <petscksp.h>
 #include <petsctime.h>
 #include <petsc/private/petscimpl.h>
+#include "median.h"
 
 /*
   CSR at once: the diagonal has the number of points less one, the others are -1 (27 points as PETSc's bench_kspsolve
@@ -59,22 +60,13 @@ static inline PetscErrorCode Finish(Vec x)
 
 #define MOSTSOLVES 200
 
-/* The median of so many, which are sorted */
-static inline PetscErrorCode MedianOf(PetscInt count, PetscReal t[], PetscReal *median)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSortReal(count, t));
-  *median = 0.5 * (t[(count - 1) / 2] + t[count / 2]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Seconds an iteration: of the first solve and the median of the others; and the fewest iterations of a solve */
 static inline PetscErrorCode TimeSolves(KSP ksp, Vec b, Vec x, PetscInt solves, PetscReal *first, PetscReal *median,
                                         PetscInt *fewest)
 {
   PetscLogDouble t0, t1;
   PetscInt       its, count = 0;
-  PetscReal      t[MOSTSOLVES];
+  double         t[MOSTSOLVES];
 
   PetscFunctionBegin;
   PetscCheck(solves > 0 && solves <= MOSTSOLVES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-solves from 1 to %d",
@@ -89,9 +81,9 @@ static inline PetscErrorCode TimeSolves(KSP ksp, Vec b, Vec x, PetscInt solves, 
     PetscCall(KSPGetIterationNumber(ksp, &its));
     PetscCheck(its > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No iteration");
     if (!k) *first = (t1 - t0) / its;
-    if (k || solves == 1) t[count++] = (PetscReal)((t1 - t0) / its);
+    if (k || solves == 1) t[count++] = (t1 - t0) / its;
     *fewest = PetscMin(*fewest, its);
   }
-  PetscCall(MedianOf(count, t, median));
+  *median = (PetscReal)BenchMedian((int)count, t);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
