@@ -16,6 +16,7 @@ LAPACK pivots and stores kl extra rows for it; the kernels do not pivot. The mat
 #include "kernels/band/host/ops.h"
 #include "../tests/lapackgb.h"
 #include <petsctime.h>
+#include "common/csvfile.h"
 #include "common/median.h"
 
 enum {
@@ -318,11 +319,11 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(comm, "Rows that LAPACK exchanged, in all matrices: %" PetscInt_FMT "\n", exchanges));
 
   if (set && rank == 0) {
-    file = fopen(csv, "w");
-    PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", csv);
-    (void)setvbuf(file, NULL, _IOLBF, 0); /* what a killed run had measured is there */
-    fprintf(file, "kernels,ranks,n,k,operation,ours_min_s,ours_median_s,lapack_min_s,lapack_median_s,ratio_min,ratio_"
-                  "median,ours_gflops,ours_gbytes_s,ours_residual,lapack_residual\n");
+    PetscCall(
+      BenchCSVOpen(csv,
+                   "kernels,ranks,n,k,operation,ours_min_s,ours_median_s,lapack_min_s,lapack_median_s,ratio_min,"
+                   "ratio_median,ours_gflops,ours_gbytes_s,ours_residual,lapack_residual",
+                   &file));
   }
   for (PetscInt op = 0; op < NOPS; op++) {
     PetscCall(PetscPrintf(comm,
@@ -351,7 +352,7 @@ int main(int argc, char **argv)
                 (double)res[i][SOLVER_LAPACK]);
     }
   }
-  if (file) PetscCheck(!fclose(file), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", csv);
+  PetscCall(BenchCSVClose(csv, &file));
   PetscCall(PetscFree(tab));
   PetscCall(PetscFree(res));
   PetscCall(PetscFinalize());

@@ -20,6 +20,7 @@ static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows
 Times are medians.\n\n";
 
 #include <petscblaslapack.h>
+#include "common/csvfile.h"
 #include "common/idrtime.h"
 
 /* A vector of n like those of A */
@@ -490,12 +491,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_mat_type", type, sizeof(type), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-pc", pc, sizeof(pc), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &set));
-  if (set) {
-    csv = fopen(file, "w");
-    PetscCheck(csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", file);
-    (void)setvbuf(csv, NULL, _IOLBF, 0); /* what a killed run had measured is there */
-    fprintf(csv, "what,n,points,s,method,first,warm,ours,paper\n");
-  }
+  if (set) { PetscCall(BenchCSVOpen(file, "what,n,points,s,method,first,warm,ours,paper", &csv)); }
   for (PetscInt p = 0; p < nstencils; p++)
     for (PetscInt k = 0; k < nsizes; k++) {
       Mat     A;
@@ -551,7 +547,7 @@ int main(int argc, char **argv)
   for (PetscInt p = 0; kernels && p < nstencils; p++)
     PetscCall(KernelTable(type, kernels, stencils[p], bandwidth, csv));
   if (branch) PetscCall(PrintBranches(type, nbranches, branches, csv));
-  if (csv) fclose(csv);
+  PetscCall(BenchCSVClose(file, &csv));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -26,6 +26,7 @@ Efficiency: the paper's count of bytes (Table 3, formula 2; without smoothing le
  \"own\" counts the bytes that our kernels move. \"product\" is one product alone, \"rest\" what a product has\n\
  beside it in a cycle, each with its part of the roofline, both by MatMult(): the paper's Figure 6.\n\n";
 
+#include "common/csvfile.h"
 #include "common/idrtime.h"
 #include "../tutorials/mmio.h"
 
@@ -270,12 +271,10 @@ int main(int argc, char **argv)
   if (o.idr) PetscCall(SpikeKSPHasType(KSPIDR, &o.idr));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), &set));
   if (set) {
-    o.csv = fopen(csv, "w");
-    PetscCheck(o.csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", csv);
-    (void)setvbuf(o.csv, NULL, _IOLBF, 0); /* what a killed run had measured is there */
-    fprintf(o.csv,
-            "name,rows,mean,padding,paper_padding,s,smoothing,idr_ms,ms,copy_ms,efficiency,padded,own,product_ms,"
-            "product_roofline,rest_ms,rest_roofline,vectors,form,best,bandwidth\n");
+    PetscCall(BenchCSVOpen(csv,
+                           "name,rows,mean,padding,paper_padding,s,smoothing,idr_ms,ms,copy_ms,efficiency,padded,own,"
+                           "product_ms,product_roofline,rest_ms,rest_roofline,vectors,form,best,bandwidth",
+                           &o.csv));
   }
   PetscCall(Poisson(8, 7, type, &A)); /* says where vectors are */
   if (o.bandwidth > 0.0) o.bandwidth *= 1e9;
@@ -306,7 +305,7 @@ int main(int argc, char **argv)
   }
   for (PetscInt k = 0; k < nfiles; k++) PetscCall(PetscFree(files[k]));
   for (PetscInt k = 0; k < nnames; k++) PetscCall(PetscFree(names[k]));
-  if (o.csv) (void)fclose(o.csv);
+  PetscCall(BenchCSVClose(csv, &o.csv));
   PetscCall(PetscFinalize());
   return 0;
 }

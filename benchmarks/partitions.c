@@ -20,6 +20,7 @@ static char help[] = "Random bands of dominance 1 on a GPU (-mat_type aijcuspars
                      "  -repeat <10>              repetitions\n"
                      "  -train <10>               applies that are timed together\n\n";
 
+#include "common/csvfile.h"
 #include "common/bandcase.h"
 
 typedef struct {
@@ -154,13 +155,10 @@ int main(int argc, char **argv)
   PetscCheck(o.repeat >= 1 && o.repeat <= MAXREPEAT && o.train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-repeat from 1 to %d, -train from 1", MAXREPEAT);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &csv));
-  if (csv) {
-    PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "w", &o.csv));
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, o.csv, "n,k,d,precision,multiprocessors,partitions,setup_ms,apply_ms\n"));
-  }
+  if (csv) { PetscCall(BenchCSVOpen(file, "n,k,d,precision,multiprocessors,partitions,setup_ms,apply_ms", &o.csv)); }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s %9s %9s %9s\n", "N", "K", "parts", "setup", "apply", "both"));
   for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Sweep(cases[k], cases[k + 1], &o));
-  if (csv) PetscCall(PetscFClose(PETSC_COMM_SELF, o.csv));
+  PetscCall(BenchCSVClose(file, &o.csv));
   if (o.calibrate) {
     PetscCall(PetscFinalize());
     return 0;

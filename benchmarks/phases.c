@@ -15,6 +15,7 @@ static char help[] =
   "  -csv <file>              also writes the numbers to a file: benchmarks/plot_phases.py draws it\n"
   "  -mat_type aijcusparse    on a GPU; options of PCSPIKE\n\n";
 
+#include "common/csvfile.h"
 #include "common/lapackband.h"
 #include "common/watch.h"
 
@@ -127,10 +128,10 @@ int main(int argc, char **argv)
              "-repeat from 1 to %d, -train from 1", MAXREPEAT);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &csv));
   if (csv) {
-    PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "w", &out));
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, out,
+    PetscCall(BenchCSVOpen(file,
                            "n,k,partitions,setup_ms,setup_alone,fill,factor,tips,reduced,apply_ms,apply_alone,sweep,"
-                           "solvetips,correct,lapack_factor,lapack_solve\n"));
+                           "solvetips,correct,lapack_factor,lapack_solve",
+                           &out));
   }
   PetscCall(WatchEvents(NEVENTS, eventnames));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s | %9s %9s | %8s %8s %8s %8s | %8s %8s | %8s %8s %8s | %9s %9s\n",
@@ -138,7 +139,7 @@ int main(int argc, char **argv)
                         "sweep", "reduced", "correct", "LAPACK", "solve"));
   for (PetscInt k = 0; k < ncases; k += 2)
     PetscCall(Case(cases[k], cases[k + 1], (int)repeat, (int)train, lapack, out));
-  if (csv) PetscCall(PetscFClose(PETSC_COMM_SELF, out));
+  PetscCall(BenchCSVClose(file, &out));
   PetscCall(PetscFinalize());
   return 0;
 }

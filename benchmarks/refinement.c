@@ -16,6 +16,7 @@ static char help[] =
   "  -csv <file>          also writes the numbers to a file\n"
   "  -mat_type aijcusparse   on a GPU; options of PCSPIKE\n\n";
 
+#include "common/csvfile.h"
 #include "common/watch.h"
 
 enum {
@@ -138,16 +139,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-type", PCSpikeTypes, (PetscEnum *)&variant.type, NULL));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-precision", PetscSpikePrecisions, (PetscEnum *)&variant.precision, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &set));
-  if (set) {
-    csv = fopen(file, "w");
-    PetscCheck(csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", file);
-    (void)setvbuf(csv, NULL, _IOLBF, 0); /* what a killed run had measured is there */
-    fprintf(csv, "n,k,asked,its,type,precision,phase,ms,share\n");
-  }
+  if (set) { PetscCall(BenchCSVOpen(file, "n,k,asked,its,type,precision,phase,ms,share", &csv)); }
   PetscCall(WatchEvents(NEVENTS, eventnames));
   for (PetscInt k = 0; k < ncases; k += 2)
     PetscCall(Case(cases[k], cases[k + 1], d, type, rtol, (int)repeat, &variant, csv));
-  if (csv) (void)fclose(csv);
+  PetscCall(BenchCSVClose(file, &csv));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -24,6 +24,7 @@ static char
            "  -csv <file>               also writes the numbers to a file\n"
            "  -mat_type aijcusparse     on a GPU; options of PCSPIKE\n\n";
 
+#include "common/csvfile.h"
 #include "common/bandcase.h"
 #include "common/petsccompat.h"
 
@@ -260,9 +261,7 @@ int main(int argc, char **argv)
              MAXREPEAT);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &csv));
   if (csv) {
-    PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "w", &o.csv));
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, o.csv,
-                           "k,d,ksp,pc,partitions,first_setup_ms,setup_ms,total_ms,its,reason,residual\n"));
+    PetscCall(BenchCSVOpen(file, "k,d,ksp,pc,partitions,first_setup_ms,setup_ms,total_ms,its,reason,residual", &o.csv));
   }
   while (PetscSpikePrecisions[nprecisions]) nprecisions++;
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-precisions", wanted, &nwanted, &set));
@@ -307,7 +306,7 @@ int main(int argc, char **argv)
                         "PCSPIKE with its own number of partitions is first in %" PetscInt_FMT " of %" PetscInt_FMT
                         " rows that anyone solves; its wrong answers: %" PetscInt_FMT "\n",
                         won[1], won[0], wrong));
-  if (csv) PetscCall(PetscFClose(PETSC_COMM_SELF, o.csv));
+  PetscCall(BenchCSVClose(file, &o.csv));
   for (PetscInt p = 0; p < nksps; p++) PetscCall(PetscFree(ksps[p]));
   for (PetscInt p = 0; p < npcs; p++) PetscCall(PetscFree(pcs[p]));
   for (PetscInt p = 0; set && p < nwanted; p++) PetscCall(PetscFree(wanted[p]));

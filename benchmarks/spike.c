@@ -17,6 +17,7 @@ static char help
        "  -csv <file>               also writes the numbers to a file\n"
        "  -mat_type aijcusparse     on a GPU; any option of PCSPIKE\n\n";
 
+#include "common/csvfile.h"
 #include "common/copyrate.h"
 
 static PetscErrorCode Case(MPI_Comm comm, PetscInt N, PetscInt K, PetscReal d, int repeat, int train, PetscReal rate,
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
   PetscBool   set, given;
   char        file[PETSC_MAX_PATH_LEN];
   FILE       *csv = NULL;
-  PetscMPIInt size;
+  PetscMPIInt size, rank;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -103,20 +104,21 @@ int main(int argc, char **argv)
   PetscCheck(repeat >= 1 && repeat <= MAXREPEAT && train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-repeat from 1 to %d, -train from 1", MAXREPEAT);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &given));
-  if (given) PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &csv));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (given && !rank)
+    PetscCall(BenchCSVOpen(file,
+                           "n,k,partitions,first_ms,setup_ms,setup_min,setup_max,apply_ms,apply_min,apply_max,"
+                           "apply_floor_ms,residual",
+                           &csv));
   PetscCall(CopyRate(PETSC_COMM_WORLD, &rate));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d rank%s, dominance %g, a copy moves %.0f GB/s on each\n", size,
                         size > 1 ? "s" : "", (double)d, (double)(rate * 1e-9)));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%8s %4s %6s %9s %9s %19s %8s %17s %8s %5s %9s %6s %6s %6s %9s\n", "N", "K",
                         "parts", "first", "setup", "", "apply", "", "floor", "of it", "residual", "memory", "tips",
                         "map", "MB"));
-  if (csv)
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv,
-                           "n,k,partitions,first_ms,setup_ms,setup_min,setup_max,apply_ms,apply_min,apply_max,apply_"
-                           "floor_ms,residual\n"));
   for (PetscInt k = 0; k < ncases; k += 2)
     PetscCall(Case(PETSC_COMM_WORLD, cases[k], cases[k + 1], d, (int)repeat, (int)train, rate, csv));
-  if (given) PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
+  PetscCall(BenchCSVClose(file, &csv));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -13,6 +13,7 @@ static char help[] = "Krylov methods with PCSPIKE and PCBLOCKILU, all with their
 
 #include <petscspike.h>
 #include <petsctime.h>
+#include "common/csvfile.h"
 #include "common/matrixfiles.h"
 
 #define MAXTYPES  8
@@ -128,7 +129,7 @@ static PetscErrorCode Try(Survey *s, const char name[], PetscBool generated, Mat
       KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
       PetscInt           its    = 0;
       PetscReal          rnorm, relative = 0.0;
-      double             seconds;
+      double             seconds = 0.0;
       char               text[64];
 
       PetscCall(TimeSolves(s, s->ksps[k], s->pcs[p], A, b, x, &ierr, &ksp, &seconds));
@@ -491,10 +492,7 @@ int main(int argc, char **argv)
              MAXREPEAT);
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-generated", &generated, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
-  if (csv[0]) {
-    PetscCall(PetscFOpen(PETSC_COMM_SELF, csv, "w", &s.csv));
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, s.csv, "matrix,rows,ksp,pc,outcome,iterations,residual,seconds\n"));
-  }
+  if (csv[0]) { PetscCall(BenchCSVOpen(csv, "matrix,rows,ksp,pc,outcome,iterations,residual,seconds", &s.csv)); }
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "Iterations to rtol %g, at most %" PetscInt_FMT ", or what a solve ended with; b = A x, x "
@@ -517,7 +515,7 @@ int main(int argc, char **argv)
   for (PetscInt k = 0; k < s.nksps; k++) PetscCall(PetscFree(s.ksps[k]));
   for (PetscInt k = 0; k < s.npcs; k++) PetscCall(PetscFree(s.pcs[k]));
   PetscCall(PetscRandomDestroy(&random));
-  if (s.csv) PetscCall(PetscFClose(PETSC_COMM_SELF, s.csv));
+  PetscCall(BenchCSVClose(csv, &s.csv));
   PetscCall(PetscFinalize());
   return 0;
 }
