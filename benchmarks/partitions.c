@@ -24,8 +24,9 @@ static char help[] = "Random bands of dominance 1 on a GPU (-mat_type aijcuspars
 #include "common/bandcase.h"
 
 typedef struct {
-  double   setup, apply;
-  PetscInt np;
+  double              setup, apply;
+  PetscInt            np;
+  PetscSpikePrecision precision;
 } Times;
 
 /* np partitions, or PETSC_DECIDE */
@@ -46,6 +47,7 @@ static PetscErrorCode Time(Mat A, PetscInt np, int repeat, int train, Times *t)
   PetscCall(PCSpikeSetLocalPartitions(pc, np));
   PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, repeat, train, &first, setup, apply));
   PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(PCSpikeGetPrecision(pc, &t->precision));
   t->setup = BenchMedian(repeat, setup);
   t->apply = BenchMedian(repeat, apply);
   t->np    = info.partitions;
@@ -64,17 +66,15 @@ typedef struct {
 
 static PetscErrorCode Record(const Options *o, PetscInt N, PetscInt K, const Times *t, const char what[])
 {
-  char precision[16] = "double";
-
   PetscFunctionBeginUser;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-pc_spike_precision", precision, sizeof(precision), NULL));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT " %9.4f %9.4f %9.4f%s\n", N, K, t->np,
                         t->setup, t->apply, t->setup + t->apply, what));
   if (o->csv) {
     PetscCall(PetscFPrintf(PETSC_COMM_SELF, o->csv,
                            "%" PetscInt_FMT ",%" PetscInt_FMT ",%g,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.5f,%.5f\n",
-                           N, K, (double)o->d, precision, o->multiprocessors, t->np, t->setup, t->apply));
+                           N, K, (double)o->d, PetscSpikePrecisions[t->precision], o->multiprocessors, t->np, t->setup,
+                           t->apply));
     PetscCall(PetscFFlush(o->csv)); /* a run that is cut short keeps its numbers */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
   PetscCheck(o.repeat >= 1 && o.repeat <= MAXREPEAT && o.train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-repeat from 1 to %d, -train from 1", MAXREPEAT);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &csv));
-  if (csv) { PetscCall(BenchCSVOpen(file, "n,k,d,precision,multiprocessors,partitions,setup_ms,apply_ms", &o.csv)); }
+  if (csv) PetscCall(BenchCSVOpen(file, "n,k,d,precision,multiprocessors,partitions,setup_ms,apply_ms", &o.csv));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s %9s %9s %9s\n", "N", "K", "parts", "setup", "apply", "both"));
   for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Sweep(cases[k], cases[k + 1], &o));
   PetscCall(BenchCSVClose(file, &o.csv));
