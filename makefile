@@ -142,8 +142,9 @@ $(BUILD)/probe.mk: $(PETSCVARS)
 	  if probe $(ISA_FLAGS.v4) -mprefer-vector-width=512; then echo 'ISA_FLAGS.v4 += -mprefer-vector-width=512'; fi; \
 	else echo 'ISA_LEVELS := base'; fi >$@.tmp; rm -f $@.o; mv $@.tmp $@
 
-# Kernels are fast in a PETSc with debugging too; sanitized code need not be
-OPT := $(if $(SANITIZE),-O1)
+# Kernels are fast in a PETSc with debugging too; sanitized code need not be. With a PETSc without optimization all of
+# this library has it
+OPT := $(if $(SANITIZE),-O1,$(if $(findstring -unopt-,$(PETSC_ARCH)),-O2))
 $(OBJDIR)/src/kernels/%: OPT := $(if $(SANITIZE),-O1,-O3)
 # Where there are loops for newer processors, those for the oldest need not be the fastest
 $(OBJDIR)/src/kernels/%_isa.base.o: OPT := $(if $(SANITIZE),-O1,$(if $(filter v3,$(ISA_LEVELS)),-O2,-O3))
