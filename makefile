@@ -108,7 +108,7 @@ COMPILE.c  = $(PCC) -c $(PCC_FLAGS) $(OPT) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) 
   $(CCPPFLAGS) -MMD -MP
 COMPILE.cu = $(CUDAC) -c $(MPICXX_INCLUDES) $(OUR_CUDAC_FLAGS) $(CUDAFLAGS) $(CUDACPPFLAGS) $(OUR_INC) \
   $(CUDA_DEPFLAGS) --compiler-options="$(CXXCPPFLAGS) $(CUDA_CXXFLAGS)"
-PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) \
+PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(OPT) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) \
   -MMD -MP -MF $@.d -Wl,--as-needed
 LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(SONAME) -Wl,-rpath,'$$ORIGIN'
 # Where it looks for libpetsc: the folder of this PETSc, or PETSC_RPATH in its place
