@@ -59,7 +59,7 @@ static PetscErrorCode TimeWork(Mat A, Vec x, Vec y, PetscInt repeat, double *sec
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
     if (r >= 0) t[r] = (t1 - t0) / 10;
   }
-  *seconds = BenchMedian((int)repeat, t);
+  *seconds = Median((int)repeat, t);
   PetscCall(PetscFree(t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -125,7 +125,7 @@ static PetscErrorCode TimeIteration(Mat A, KSPType type, PetscInt repeat, double
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
     t[r] = (t1 - t0) / its;
   }
-  *seconds = BenchMedian((int)repeat, t);
+  *seconds = Median((int)repeat, t);
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

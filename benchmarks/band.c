@@ -309,7 +309,7 @@ int main(int argc, char **argv)
       PetscCall(Residual(comm, &c, w));
       res[i][w] = c.res[w];
       for (PetscInt op = 0; op < NOPS; op++) {
-        tab[i][op][w][1] = BenchMedian((int)repeat, c.t[op][w]); /* sorts them */
+        tab[i][op][w][1] = Median((int)repeat, c.t[op][w]); /* sorts them */
         tab[i][op][w][0] = c.t[op][w][0];
       }
     }

@@ -28,7 +28,7 @@ static PetscBool best   = PETSC_FALSE;
 
 static double Middle(double t[])
 {
-  const double median = BenchMedian((int)rounds, t);
+  const double median = Median((int)rounds, t);
 
   return best ? t[0] : median;
 }

@@ -103,9 +103,9 @@ static PetscErrorCode Case(PetscInt n, PetscInt K, PetscInt m, PetscReal d, int 
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "%8" PetscInt_FMT " %4" PetscInt_FMT " %3" PetscInt_FMT " %6" PetscInt_FMT " | %9.3f %5.2f |",
                         n, K, info[1].border, info[1].partitions, first[1], first[1] / first[0]));
-  for (int f = 0; f < 2; f++) ms[f] = BenchMedian(repeat, setup[f]);
+  for (int f = 0; f < 2; f++) ms[f] = Median(repeat, setup[f]);
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " %9.4f %5.2f |", ms[1], ms[1] / ms[0]));
-  for (int f = 0; f < 2; f++) ms[f] = BenchMedian(repeat, apply[f]);
+  for (int f = 0; f < 2; f++) ms[f] = Median(repeat, apply[f]);
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " %9.4f %5.2f | %.1e\n", ms[1], ms[1] / ms[0], (double)(norm[0] / norm[1])));
   PetscCall(VecDestroy(&r));
   PetscCall(VecDestroy(&x));

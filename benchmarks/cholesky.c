@@ -114,7 +114,7 @@ static PetscErrorCode Case(PetscInt n, PetscInt K, PetscReal d, PetscInt partiti
   for (int r = -2; r < repeat; r++)
     for (int f = 0; f < 2; f++) PetscCall(Round(pc[f], A, b, x, train, r < 0 ? 0 : r, t[f]));
   for (int f = 0; f < 2; f++) {
-    for (int e = 0; e < NTIMES; e++) ms[f][e] = BenchMedian(repeat, t[f][e]);
+    for (int e = 0; e < NTIMES; e++) ms[f][e] = Median(repeat, t[f][e]);
     PetscCall(PCSpikeGetInfo(pc[f], &info[f]));
     PetscCall(PCDestroy(&pc[f]));
   }

@@ -108,12 +108,12 @@ static PetscErrorCode CompareWays(const char name[], Mat A, KSPType type, PCType
     }
   }
   {
-    const double together = BenchMedian((int)repeat, t[0]), single = BenchMedian((int)repeat, t[1]);
+    const double together = Median((int)repeat, t[0]), single = Median((int)repeat, t[1]);
 
     if (cg)
       PetscCall(PetscSNPrintf(block, sizeof(block), "%11.3f %7.2f  %4" PetscInt_FMT "-%-4" PetscInt_FMT "%s",
-                              1e3 * BenchMedian((int)repeat, t[2]), together / BenchMedian((int)repeat, t[2]),
-                              its[2][0], its[2][1], failed[2] ? " FAILED" : ""));
+                              1e3 * Median((int)repeat, t[2]), together / Median((int)repeat, t[2]), its[2][0],
+                              its[2][1], failed[2] ? " FAILED" : ""));
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)A),
                           "%-22s %-10s %-7s %3" PetscInt_FMT " %11.3f %11.3f %7.2f  %4" PetscInt_FMT "-%-4" PetscInt_FMT
                           " %4" PetscInt_FMT "-%-4" PetscInt_FMT " %" PetscInt_FMT "/%" PetscInt_FMT "  %s, %s  %s\n",

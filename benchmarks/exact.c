@@ -36,8 +36,8 @@ static PetscErrorCode TimeDirect(KSP ksp, Mat A, Vec b, Vec x, int repeat, doubl
       tx[k] = 1e3 * (t2 - t1);
     }
   }
-  *setup = BenchMedian(repeat, ts);
-  *solve = BenchMedian(repeat, tx);
+  *setup = Median(repeat, ts);
+  *solve = Median(repeat, tx);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,7 +53,7 @@ static PetscErrorCode TimeApply(PC pc, Vec b, Vec x, int repeat, double *apply)
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
     if (k >= 0) t[k] = 1e2 * (t1 - t0);
   }
-  *apply = BenchMedian(repeat, t);
+  *apply = Median(repeat, t);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -111,11 +111,11 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat)
     PetscCall(Time(pc, &first[r]));
     PetscCall(PCDestroy(&pc));
   }
-  ms = BenchMedian(repeat, refill);
+  ms = Median(repeat, refill);
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT " | %9.3f %9.3f %9.3f | %7.2f %7.2f\n",
-                        N, K, info.partitions, process, BenchMedian(repeat, first), ms, process / ms,
-                        BenchMedian(repeat, first) / ms));
+                        N, K, info.partitions, process, Median(repeat, first), ms, process / ms,
+                        Median(repeat, first) / ms));
   if (parts) PetscCall(TimeParts(A));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

@@ -254,7 +254,7 @@ static PetscErrorCode MeasureProducts(const Bench *b, Mat A[])
                                around, &one));
       if (r >= 0) t[k][r] = one;
     }
-  for (int k = 0; k < NKINDS + 3; k++) middle[k] = BenchMedian((int)b->rounds, t[k]);
+  for (int k = 0; k < NKINDS + 3; k++) middle[k] = Median((int)b->rounds, t[k]);
   for (int k = 0; k < (A[5] ? NKINDS : NKINDS - 1); k++)
     if (A[k] || !b->lean)
       PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * middle[k], A[0] ? middle[0] / middle[k] : 0.0,
@@ -323,7 +323,7 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
                    k >= NKINDS ? petsc : fused, kinds[b->device][k % NKINDS], (double)norm, done, (double)all);
       }
     }
-  for (int k = 0; k < NKINDS + 2; k++) middle[k] = BenchMedian((int)b->rounds, t[k]);
+  for (int k = 0; k < NKINDS + 2; k++) middle[k] = Median((int)b->rounds, t[k]);
   for (int k = NKINDS; k < NKINDS + 2; k++)
     if (ksp[k])
       PetscCall(Show(b, petsc, kinds[b->device][k - NKINDS], 1e3 * middle[k],
@@ -396,7 +396,7 @@ static PetscErrorCode SolvesTo(const Bench *b, Mat A[])
     if (!ksp[k]) continue;
     PetscCall(
       PetscSNPrintf(how, sizeof(how), "%" PetscInt_FMT " iterations%s", its[k], converged ? "" : ", not converged"));
-    ms = BenchMedian((int)b->rounds, t[k]);
+    ms = Median((int)b->rounds, t[k]);
     PetscCall(Show(b, k < 2 ? "solve:cgfused" : "solve:cg", kinds[b->device][which[k]], ms,
                    ksp[2] ? t[2][b->rounds / 2] / ms : 0.0, 0.0, how));
   }

@@ -388,7 +388,7 @@ static double Operations(const Bench *b, PetscBool jacobi)
 /* first > 0: an iteration, with its ratio to that time and Gflop/s; bytes > 0: of messages */
 static PetscErrorCode Show(const Bench *b, const char what[], const char how[], double t[], double first, double bytes)
 {
-  const double ms = BenchMedian((int)b->rounds, t);
+  const double ms = Median((int)b->rounds, t);
   char         size[48];
 
   PetscFunctionBegin;
@@ -512,7 +512,7 @@ static PetscErrorCode TimeSteps(Bench *b)
                  (double)norm[k], (double)norm[0]);
     }
   for (PetscInt k = 0; k < count; k++) {
-    if (!k) first = BenchMedian((int)b->rounds, t[0]);
+    if (!k) first = Median((int)b->rounds, t[0]);
     PetscCall(Show(b, "iteration", steps[k].text, t[k], first, 0.0));
     PetscCall(KSPDestroy(&ksp[k]));
   }
@@ -576,7 +576,7 @@ static PetscErrorCode Precisions(Bench *b, PetscInt count, const PetscReal tol[]
         PetscCall(KSPGetConvergedReason(ksp[who], &reason));
         if (reason < 0) converged = PETSC_FALSE;
       }
-      ms[who] = BenchMedian((int)b->rounds, t[who]);
+      ms[who] = Median((int)b->rounds, t[who]);
       if (who) continue;
       PetscCall(MatResidual(b->A, b->y, x, truth));
       PetscCall(VecNorm(truth, NORM_INFINITY, &residual));

@@ -109,7 +109,7 @@ static PetscErrorCode TimeGemv(PetscInt n, PetscInt s, PetscMemType memtype, con
     PetscCall(PetscTime(&t1));
     if (k >= 0) t[k] = t1 - t0;
   }
-  *median = (PetscReal)BenchMedian(9, t);
+  *median = (PetscReal)Median(9, t);
   if (handle) PetscCheck(!destroy(handle), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuBLAS fails");
   if (sums) PetscCheck(!unlock(sums), PETSC_COMM_SELF, PETSC_ERR_LIB, "cudaFreeHost() fails");
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -158,7 +158,7 @@ static PetscErrorCode TimeDots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv
       PetscCall(PetscTime(&t1));
       t[k] = t1 - t0;
     }
-    median[1] = (PetscReal)BenchMedian(10, t);
+    median[1] = (PetscReal)Median(10, t);
     PetscCall(TimeGemv(n, s, memtype, block, y, arrays[0], &gemv));
     for (PetscInt k = 0; k < 33; k++) PetscCall(VecRestoreArrayAndMemType(v[k], k < 32 ? &arrays[k] : &y));
     for (PetscInt k = 0; k < 10; k++) {
@@ -168,7 +168,7 @@ static PetscErrorCode TimeDots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv
       PetscCall(PetscTime(&t1));
       t[k] = t1 - t0;
     }
-    median[0] = (PetscReal)BenchMedian(10, t);
+    median[0] = (PetscReal)Median(10, t);
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%3" PetscInt_FMT " %9.4f %9.4f %9.4f %9.4f %6.2f %10.2f\n", s,
                           (double)(1e3 * median[0]), (double)(1e3 * gemv), (double)(1e3 * median[1]),
                           (double)(1e3 * bytes / bandwidth), (double)(median[0] / median[1]),
@@ -242,7 +242,7 @@ static PetscErrorCode TimeKernel(SpikeKrylov *state, const void *copy, Mat A, Ve
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
     if (i >= 0) t[i] = (t1 - t0) / 20;
   }
-  *median = (PetscReal)BenchMedian(5, t);
+  *median = (PetscReal)Median(5, t);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -388,7 +388,7 @@ static PetscErrorCode TimeBranches(SpikeKrylov state[2], const Events *events, c
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
     if (i >= 0) t[i] = (t1 - t0) / 100;
   }
-  *median = (PetscReal)BenchMedian(9, t);
+  *median = (PetscReal)Median(9, t);
   PetscCall((*state->k->destroygraph)(state, &graph));
   PetscCheck(!events->destroy(fork) && !events->destroy(join), PETSC_COMM_SELF, PETSC_ERR_GPU, "No event");
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -138,7 +138,7 @@ static PetscErrorCode Product(Mat A, PetscReal *median)
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
     if (k >= 0) t[k] = (t1 - t0) / 20;
   }
-  *median = (PetscReal)BenchMedian(5, t);
+  *median = (PetscReal)Median(5, t);
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -93,7 +93,7 @@ static PetscErrorCode TimeApply(Mat A, PCType pctype, PetscInt its, PetscInt row
     PetscCall(PetscTime(&t1));
     if (k >= 0) t[k] = (t1 - t0) / its;
   }
-  *median = (PetscReal)BenchMedian((int)rows, t);
+  *median = (PetscReal)Median((int)rows, t);
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));

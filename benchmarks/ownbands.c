@@ -148,7 +148,7 @@ static PetscErrorCode Row(const char name[], PetscInt np, Mat A)
     }
   for (int own = 0; own < 2; own++) {
     PetscCall(PCSpikeGetInfo(pc[own], &info[own]));
-    for (int w = 0; w < 3; w++) median[w][own] = BenchMedian((int)repeat, ms[w][own]);
+    for (int w = 0; w < 3; w++) median[w][own] = Median((int)repeat, ms[w][own]);
     PetscCall(PCDestroy(&pc[own]));
   }
   PetscCall(PetscPrintf(PETSC_COMM_SELF,

@@ -48,8 +48,8 @@ static PetscErrorCode Time(Mat A, PetscInt np, int repeat, int train, Times *t)
   PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, repeat, train, &first, setup, apply));
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PCSpikeGetPrecision(pc, &t->precision));
-  t->setup = BenchMedian(repeat, setup);
-  t->apply = BenchMedian(repeat, apply);
+  t->setup = Median(repeat, setup);
+  t->apply = Median(repeat, apply);
   t->np    = info.partitions;
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));

@@ -75,8 +75,8 @@ static PetscErrorCode TimeILU(const Options *o, Mat A, Vec b, Vec x, Line *line)
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetType(pc, PCILU));
   PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, (int)PetscMin(o->repeat, 3), 1, &line->first, setup, apply));
-  line->refactor = BenchMedian((int)PetscMin(o->repeat, 3), setup);
-  line->solve    = BenchMedian((int)PetscMin(o->repeat, 3), apply);
+  line->refactor = Median((int)PetscMin(o->repeat, 3), setup);
+  line->solve    = Median((int)PetscMin(o->repeat, 3), apply);
   PetscCall(GetResidual(A, b, x, &line->residual));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -151,7 +151,7 @@ static PetscErrorCode TimeTridiagonal(const Options *o, PetscBool pivot, Mat A, 
   }
   if (status) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: status %d\n", line->name, status));
   line->refactor = 0.0;
-  line->solve    = BenchMedian((int)o->repeat, t);
+  line->solve    = Median((int)o->repeat, t);
   PetscCall(GetResidual(A, b, x, &line->residual));
   PetscCall(VecRestoreArrayWriteAndMemType(work, &wa));
   for (int k = 0; k < 3; k++) PetscCall(VecRestoreArrayReadAndMemType(diagonals[k], &da[k]));
@@ -187,7 +187,7 @@ static PetscErrorCode TimeKrylov(const Options *o, const char type[], PetscReal 
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
     if (k >= 0) t[k] = 1e3 * (t1 - t0);
   }
-  *both = BenchMedian((int)o->repeat, t);
+  *both = Median((int)o->repeat, t);
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(KSPGetConvergedReason(ksp, reason));
   PetscCall(GetResidual(A, b, x, residual));
@@ -274,8 +274,8 @@ static PetscErrorCode Case(const Options *o, PetscInt N, PetscInt K, PetscReal d
   PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, (int)o->repeat, 10, &lines[0].first, setup, apply));
   PetscCall(PCSpikeGetInfo(pc, &info));
   lines[0].name     = "PCSPIKE";
-  lines[0].refactor = BenchMedian((int)o->repeat, setup);
-  lines[0].solve    = BenchMedian((int)o->repeat, apply);
+  lines[0].refactor = Median((int)o->repeat, setup);
+  lines[0].solve    = Median((int)o->repeat, apply);
   PetscCall(GetResidual(A, b, x, &lines[0].residual));
   nlines = 1;
   if (gpu) {

@@ -50,7 +50,7 @@ static PetscErrorCode Phases(PetscBool setup, Mat A, PC pc, Vec b, Vec x, int re
     watch.on = PETSC_FALSE;
     for (int e = 0; e < NEVENTS; e++) t[e][r] = watch.spent[e];
   }
-  for (int e = 0; e < NEVENTS; e++) phase[e] = BenchMedian(repeat, t[e]);
+  for (int e = 0; e < NEVENTS; e++) phase[e] = Median(repeat, t[e]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,8 +74,8 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat, int train, PetscB
   PetscCall(PCSetFromOptions(pc));
   PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, repeat, train, &first, setup, apply));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  ms[0] = BenchMedian(repeat, setup);
-  ms[1] = BenchMedian(repeat, apply);
+  ms[0] = Median(repeat, setup);
+  ms[1] = Median(repeat, apply);
   for (int side = 0; side < 2; side++) {
     PetscCall(Phases((PetscBool)!side, A, pc, b, x, repeat, phase[side]));
     for (int e = 0; e < NEVENTS; e++) alone[side] += phase[side][e];

@@ -88,8 +88,8 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, PetscReal d, const char type[
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  for (int e = 0; e <= NEVENTS; e++) ms[e] = BenchMedian(repeat, t[e]);
-  rest = BenchMedian(repeat, watched);
+  for (int e = 0; e <= NEVENTS; e++) ms[e] = Median(repeat, t[e]);
+  rest = Median(repeat, watched);
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "\nN = %" PetscInt_FMT ", K = %" PetscInt_FMT ", %" PetscInt_FMT
                         " partitions: %.4f ms, %" PetscInt_FMT " iterations of %s%s; with waits %.4f ms, of which\n",
@@ -98,11 +98,11 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, PetscReal d, const char type[
     const double part = e < NEVENTS ? ms[e] : rest;
 
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-8s %9.4f ms %6.1f %%\n", e < NEVENTS ? names[e] : "rest", part,
-                          100.0 * part / BenchMedian(repeat, watched)));
+                          100.0 * part / Median(repeat, watched)));
     if (csv)
       fprintf(csv, "%ld,%ld,%ld,%ld,%s,%s,%s,%.6g,%.4g\n", (long)N, (long)K, (long)variant->partitions, (long)its,
               PCSpikeTypes[variant->type], PetscSpikePrecisions[variant->precision], e < NEVENTS ? names[e] : "rest",
-              part, part / BenchMedian(repeat, watched));
+              part, part / Median(repeat, watched));
     if (e < NEVENTS) rest -= part;
   }
   PetscCall(KSPDestroy(&ksp));

@@ -83,8 +83,8 @@ static PetscErrorCode Solve(const Options *o, const char type[], Mat A, PC pc, V
     setup[done - 1] = 1e3 * (t1 - t0);
     if (out->reason < 0 || t2 - t0 > 1.0) break;
   }
-  out->total = BenchMedian((int)done, total);
-  out->setup = BenchMedian((int)done, setup);
+  out->total = Median((int)done, total);
+  out->setup = Median((int)done, setup);
   PetscCall(KSPGetIterationNumber(ksp, &out->its));
   PetscCall(VecDuplicate(b, &r));
   PetscCall(MatMult(A, x, r));

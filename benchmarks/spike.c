@@ -55,8 +55,8 @@ static PetscErrorCode Case(MPI_Comm comm, PetscInt N, PetscInt K, PetscReal d, i
   PetscCall(PCGetFailedReason(pc, &failed));
   bytes = precision == PETSC_SPIKE_PRECISION_DOUBLE ? 8 : precision == PETSC_SPIKE_PRECISION_SINGLE ? 4 : 2;
   band  = (PetscReal)N * (2 * K + 1) * bytes * (sizeof(PetscScalar) / sizeof(PetscReal));
-  ms[0] = BenchMedian(repeat, setup);
-  ms[1] = BenchMedian(repeat, apply);
+  ms[0] = Median(repeat, setup);
+  ms[1] = Median(repeat, apply);
   floor = 1e3 * ((double)band + 2.0 * N * sizeof(PetscScalar)) / size / rate;
   PetscCall(PetscPrintf(comm,
                         "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT

@@ -184,11 +184,11 @@ static PetscErrorCode Time(const char name[], KSPType type, PCType pctype, Petsc
   PetscCall(VecAYPX(r, -1.0, b));
   PetscCall(VecNorm(r, NORM_2, &norm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
-  *again = BenchMedian(repeat, setup) + BenchMedian(repeat, solve);
+  *again = Median(repeat, setup) + Median(repeat, solve);
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "  %-8s %-10s %-9s %-10s %10.2f %10.2f %10.2f %10.2f %5" PetscInt_FMT "  %.1e  %s\n", name,
-                        type, pctype, multicolor ? "multicolor" : "", *first, BenchMedian(repeat, setup),
-                        BenchMedian(repeat, solve), *again, its, (double)(norm / bnorm), KSPConvergedReasons[reason]));
+                        type, pctype, multicolor ? "multicolor" : "", *first, Median(repeat, setup),
+                        Median(repeat, solve), *again, its, (double)(norm / bnorm), KSPConvergedReasons[reason]));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&r));

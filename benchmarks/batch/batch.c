@@ -110,7 +110,7 @@ static PetscErrorCode TimeLAPACK(PetscInt nsys, PetscInt m, PetscInt K, double *
     each[rounds++] = 1e3 * now * nsys / round;
     seconds += now;
   }
-  *ms = BenchMedian(rounds, each);
+  *ms = Median(rounds, each);
   PetscCall(PetscFree3(ab, x, ipiv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -157,8 +157,8 @@ static PetscErrorCode TimePC(const Run *run, Mat A, Vec b, Vec x, PCSpikeBatchTy
   PetscCall(PCSpikeSetBatchType(pc, type));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, run->repeat, run->train, &ms[0], setup, apply));
-  ms[1] = BenchMedian(run->repeat, setup);
-  ms[2] = BenchMedian(run->repeat, apply);
+  ms[1] = Median(run->repeat, setup);
+  ms[2] = Median(run->repeat, apply);
   PetscCall(PCSpikeGetInfo(pc, &info));
   *systems = info.systems;
   PetscCall(PCDestroy(&pc));

@@ -136,7 +136,7 @@ PetscErrorCode HostTime(Place *p, PetscInt copies, BlockWork restore, BlockWork 
     if (r >= 0) t[count++] = 1e3 * (t1 - t0) / ((double)copies * (double)rounds);
     if (count && t1 - begin > p->seconds) break;
   }
-  *ms = BenchMedian(count, t);
+  *ms = Median(count, t);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -28,7 +28,7 @@ static inline PetscErrorCode CopyRate(MPI_Comm comm, PetscReal *rate)
     PetscCall(Wait(comm, &t1));
     t[r] = (t1 - t0) / 4;
   }
-  *rate = (PetscReal)(2.0 * n * sizeof(PetscScalar) / BenchMedian(20, t));
+  *rate = (PetscReal)(2.0 * n * sizeof(PetscScalar) / Median(20, t));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(MatDestroy(&D));

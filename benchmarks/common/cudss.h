@@ -173,8 +173,8 @@ static inline PetscErrorCode CUDSSTime(CUDSSSolver *s, int repeat, Mat A, Vec x,
     }
   }
   PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
-  *refactor = BenchMedian(repeat, tr);
-  *solve    = BenchMedian(repeat, ts);
+  *refactor = Median(repeat, tr);
+  *solve    = Median(repeat, ts);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -88,7 +88,7 @@ static inline PetscErrorCode ClockTime(const Clock *c, Work restore, PetscBool s
       PetscCall(PetscTime(&now));
       if (count && now - begin > c->seconds) break;
     }
-    *(way ? graph : ms) = BenchMedian(count, t);
+    *(way ? graph : ms) = Median(count, t);
   }
   if (exec) PetscCallCUDA(cudaGraphExecDestroy(exec));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -116,7 +116,7 @@ static inline PetscErrorCode CopyRate(cudaStream_t stream, PetscReal *rate)
     PetscCallCUDA(cudaEventElapsedTime(&ms, event[0], event[1]));
     if (r >= 0) t[r] = (double)ms;
   }
-  *rate = (PetscReal)(2e3 * (double)bytes / BenchMedian(20, t));
+  *rate = (PetscReal)(2e3 * (double)bytes / Median(20, t));
   for (int k = 0; k < 2; k++) PetscCallCUDA(cudaEventDestroy(event[k]));
   PetscCallCUDA(cudaFree(from));
   PetscCallCUDA(cudaFree(to));

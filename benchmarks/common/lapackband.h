@@ -82,9 +82,9 @@ static inline PetscErrorCode TimeBand(int repeat, PetscInt K, Mat A, Vec b, Vec 
     ts[count - 1] = 1e3 * (t2 - t1);
     if (t2 - t0 > 2.0) break;
   }
-  if (fill) *fill = BenchMedian(count, tb);
-  *factor = BenchMedian(count, tf);
-  *solve  = BenchMedian(count, ts);
+  if (fill) *fill = Median(count, tb);
+  *factor = Median(count, tf);
+  *solve  = Median(count, ts);
   PetscCall(PetscFree2(band, pivots));
   PetscCall(MatSeqAIJRestoreArrayRead(A, &aa));
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &rows, &ai, &aj, &flag));

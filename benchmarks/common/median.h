@@ -12,7 +12,7 @@ static inline int BenchCompareTimes(const void *a, const void *b)
 }
 
 /* The median of count > 0 numbers, which are sorted; of an even count the mean of the two in the middle */
-static inline double BenchMedian(int count, double t[])
+static inline double Median(int count, double t[])
 {
   qsort(t, (size_t)count, sizeof(*t), BenchCompareTimes);
   return 0.5 * (t[(count - 1) / 2] + t[count / 2]);

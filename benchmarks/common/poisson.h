@@ -84,6 +84,6 @@ static inline PetscErrorCode TimeSolves(KSP ksp, Vec b, Vec x, PetscInt solves, 
     if (k || solves == 1) t[count++] = (t1 - t0) / its;
     *fewest = PetscMin(*fewest, its);
   }
-  *median = (PetscReal)BenchMedian((int)count, t);
+  *median = (PetscReal)Median((int)count, t);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

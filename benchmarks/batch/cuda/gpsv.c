@@ -53,7 +53,7 @@ static PetscErrorCode Measure(const Functions *f, void *handle, PetscInt nsys, P
     if (r >= 0) t[r] = (double)elapsed;
   }
   for (int k = 0; k < 2; k++) PetscCallCUDA(cudaEventDestroy(event[k]));
-  *ms = BenchMedian(repeat, t);
+  *ms = Median(repeat, t);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

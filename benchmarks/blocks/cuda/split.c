@@ -32,7 +32,7 @@ static PetscErrorCode SplitTime(Split *s, double *ms)
     PetscCall(PetscTime(&t1));
     if (r >= 0) t[r] = 1e3 * (t1 - t0);
   }
-  *ms = BenchMedian((int)s->device->run->repeat, t);
+  *ms = Median((int)s->device->run->repeat, t);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
