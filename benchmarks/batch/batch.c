@@ -18,6 +18,7 @@ static char help
 
 #include "../common/copyrate.h"
 #include "../../tests/lapackgb.h"
+#include "common/petsccompat.h"
 #include <math.h>
 #if defined(SPIKE_HAVE_CUDA)
   #include "cuda/gpsv.h"
