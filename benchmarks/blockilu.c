@@ -58,7 +58,7 @@ static PetscErrorCode Compare(Work ours, void *octx, Work other, void *ctx, Pets
     }
   }
   *seconds = (PetscReal)Middle(t[0]);
-  *ratio   = (PetscReal)(Middle(t[1]) / Middle(t[0]));
+  *ratio   = (PetscReal)Middle(t[1]) / *seconds;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -642,7 +642,7 @@ int main(int argc, char **argv)
   PetscCall(PetscStrcmp(pc, PCNONE, &set));
   PetscCheck(set || b.jacobi, PETSC_COMM_WORLD, PETSC_ERR_ARG_UNKNOWN_TYPE, "-bench_pc is none or jacobi, not %s", pc);
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bench_messages", &b.messages, NULL));
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-bench_tcp", &tcp));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-bench_tcp", &set)); /* known; elsewhere it comes too late for MPI */
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-bench_shift", &b.shift, NULL));
   PetscCheck(b.shift >= 0.0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-bench_shift is not below 0");
   PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-bench_tol", tol, &ntol, &set));

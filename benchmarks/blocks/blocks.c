@@ -35,6 +35,7 @@ On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on 
   -csv <file>          also write the times to a file; blocks_table.py makes a table of medians of several, and\n\
  says which bars are met\n\n";
 
+#include "../common/csvfile.h"
 #include "ilu.h"
 #include "mult.h"
 #include "tall.h"
@@ -217,9 +218,10 @@ int main(int argc, char **argv)
   PetscCall(PetscBLASSetNumThreads(1));
   PetscCall(TilesCreate(&run));
   if (csv) {
-    run.csv = fopen(name, "w");
-    PetscCheck(run.csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", name);
-    CSVHeader(run.csv);
+    PetscCall(BenchCSVOpen(name,
+                           "part,op,solver,place,precision,layout,bs,n,m,tasks,ms,graph_ms,bytes,copy_gbs,error,"
+                           "operations,note",
+                           &run.csv));
   }
   PetscCall(HostPlaceCreate(&run, cold, seconds, &host));
   host.beside = beside;
@@ -242,7 +244,7 @@ int main(int argc, char **argv)
   }
   PetscCall((*host.b.k->destroy)(&host.b));
   PetscCall(TilesDestroy(&run));
-  if (run.csv) PetscCheck(!fclose(run.csv), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", name);
+  PetscCall(BenchCSVClose(name, &run.csv));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -215,7 +215,6 @@ PetscErrorCode Report(const Place *p, const Key *key, const char solver[], doubl
             ",%.6e,%.6e,%.6e,%.1f,%.3g,%.6e,%s\n",
             key->part, key->op, solver, p->name, PrecisionName(key->precision), key->rowmajor ? "rows" : "cols",
             key->bs, key->n, key->m, key->tasks, ms, graph, key->bytes, 1e-9 * p->rate, error, key->operations, note);
-    fflush(p->run->csv);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

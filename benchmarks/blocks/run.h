@@ -114,11 +114,6 @@ static inline PetscInt CopiesOf(const Place *p, double bytes, PetscInt most)
   return (PetscInt)PetscMax(1.0, PetscMin((double)most, ceil((double)p->cold * 1e6 / PetscMax(bytes, 1.0))));
 }
 
-static inline void CSVHeader(FILE *csv)
-{
-  fprintf(csv, "part,op,solver,place,precision,layout,bs,n,m,tasks,ms,graph_ms,bytes,copy_gbs,error,operations,note\n");
-}
-
 PetscErrorCode TilesCreate(Run *run);
 PetscErrorCode TilesDestroy(Run *run);
 PetscErrorCode FillPlace(Place *p, PetscSpikePrecision precision, PetscCount count, void *d);

@@ -92,12 +92,6 @@ static inline const char *PrecisionName(void)
                                 : (PetscDefined(USE_COMPLEX) ? "c32" : "fp32");
 }
 
-static inline void CSVHeader(FILE *csv)
-{
-  fprintf(csv, "solver,backend,precision,ranks,systems,rows,setup_ms,apply_ms,once_ms,graph_setup_ms,graph_apply_ms,"
-               "graph_once_ms,error,note\n");
-}
-
 static inline void CSVLine(FILE *csv, const char backend[], int ranks, const Case *c, const Line *line)
 {
   fprintf(csv, "%s,%s,%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT, line->name, backend, PrecisionName(), ranks, c->systems,
@@ -107,7 +101,6 @@ static inline void CSVLine(FILE *csv, const char backend[], int ranks, const Cas
   fprintf(csv, ",%.3g,", line->error);
   for (const char *s = line->how; *s; s++) fputc(*s == ',' ? ';' : *s, csv);
   fputc('\n', csv);
-  fflush(csv);
 }
 
 typedef void (*Gttrf)(const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *, PetscBLASInt *,

@@ -31,6 +31,7 @@ systems are divided among them; one long system has one core, which is all that 
   -csv <file>          also write the times to a file; tridiagonal_table.py makes a table of medians of several\n\n";
 
 #include "run.h"
+#include "../common/csvfile.h"
 #include "../common/symbols.h"
 #include "kernels/band/host/ops.h"
 #if defined(SPIKE_HAVE_CUDA)
@@ -291,9 +292,10 @@ int main(int argc, char **argv)
                             library ? "the library lacks functions" : dlerror()));
   }
   if (csv && !rank) {
-    run.csv = fopen(name, "w");
-    PetscCheck(run.csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", name);
-    CSVHeader(run.csv);
+    PetscCall(BenchCSVOpen(name,
+                           "solver,backend,precision,ranks,systems,rows,setup_ms,apply_ms,once_ms,graph_setup_ms,graph_"
+                           "apply_ms,graph_once_ms,error,note",
+                           &run.csv));
   }
 #if defined(SPIKE_HAVE_CUDA)
   if (cuda) {
@@ -319,7 +321,7 @@ int main(int argc, char **argv)
                   SpikeBandGetOps(PETSC_SPIKE_PRECISION_DOUBLE)->name, size, size > 1 ? "s" : "", run.repeat));
     for (PetscInt k = 0; k < nsystems; k++) PetscCall(HostTimes(PETSC_COMM_WORLD, &run, systems[k], rows[k]));
   }
-  if (run.csv) PetscCheck(!fclose(run.csv), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", name);
+  PetscCall(BenchCSVClose(name, &run.csv));
   PetscCall(PetscFinalize());
   return 0;
 }
