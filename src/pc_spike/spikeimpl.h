@@ -529,7 +529,7 @@ PETSC_INTERN PetscErrorCode PCSpikeCutsReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeCutsFind_Private(PC, PetscInt, const SpikeCSR[], const SpikeDIA *);
 
 /* spikeown.c: a band for each partition */
-PETSC_INTERN PetscErrorCode PCSpikeOwnBands_Private(PC, PetscInt, const SpikeCSR[], const SpikeDIA *);
+PETSC_INTERN PetscErrorCode PCSpikeOwnBands_Private(PC, Mat, PetscInt, const SpikeCSR[], const SpikeDIA *);
 PETSC_INTERN PetscErrorCode PCSpikeOwnView_Private(PC, PetscViewer);
 
 /* spikeexchange.c: tips across ranks */

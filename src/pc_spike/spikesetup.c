@@ -230,7 +230,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
       PetscCall(PCSpikePlan_Private(pc, 0, NULL, dia));
       if (s->gather.again) PetscFunctionReturn(PETSC_SUCCESS);
       PetscCall(PCSpikeDIAFindSystems_Private(pc, dia));
-      PetscCall(PCSpikeOwnBands_Private(pc, 0, NULL, dia));
+      PetscCall(PCSpikeOwnBands_Private(pc, NULL, 0, NULL, dia));
     }
   }
   if (!s->diagonals) {
@@ -252,7 +252,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     if (!s->gather.again) {
       s->diagonals = (PetscBool)(dia && !s->info.reordered && !s->matching.active && !s->border.T && !s->cyclic.found &&
                                  dia->k->memtype == s->band.k->memtype);
-      PetscCall(PCSpikeOwnBands_Private(pc, nparts, parts, s->diagonals ? dia : NULL));
+      PetscCall(PCSpikeOwnBands_Private(pc, B, nparts, parts, s->diagonals ? dia : NULL));
     }
     if (nparts) PetscCall(PCSpikeRestoreCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(MatDestroy(&s->matching.B)); /* fills go by permutation and scales */

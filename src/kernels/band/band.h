@@ -65,7 +65,7 @@ typedef struct {
   PetscBool *active;    /* [np + 1] interface q couples                                                     */
   /*
     NULL, or [np] half-bandwidths okl[p] <= kl, oku[p] <= ku of D in partition p, no entry of which any fill() has
-    farther from the diagonal. B, C and all tips have kl, ku. For a backend without `owns` NULL
+    farther from the diagonal. B, C and all tips have kl, ku. Where `owns` is 0 NULL
   */
   PetscInt           *okl, *oku;
   PetscSpikePrecision precision; /* of the factors */
@@ -186,10 +186,10 @@ struct _n_SpikeBandKernels {
   /* works on the partitions of a rank at once: with more of them, which cuts give for nothing, it is faster */
   PetscBool parallel;
   /*
-    Partitions take the time of their own half-bandwidths, okl and oku. Not where all are worked on at once: then they
-    take the time of the widest
+    Partitions take the time of their own half-bandwidths, okl and oku, in steps of so many diagonals; 0: that of the
+    band. Where partitions are worked on at once (parallel), all of them take that of the slowest
   */
-  PetscBool owns;
+  PetscInt (*owns)(const SpikeBand *);
 
   /*
     *holds <- whether it has kernels for half-bandwidths, precision and `pivoting` of a band, of which nothing else is

@@ -21,6 +21,7 @@ static void SpikeTilesShape_Private(const SpikeBand *s, SpikeTiles *t)
   t->QU    = (t->ku + t->T - 1) / t->T;
   t->G     = 1;
   t->start = t->active = NULL;
+  t->own               = NULL;
   if (t->T <= 16) { /* as many partitions a warp as leave at most a tenth of the places of the last group empty */
     for (int g = 2; g <= 32 / t->T; g++)
       if (10 * ((s->np + g - 1) / g) * g <= 11 * s->np) t->G = g;
@@ -90,8 +91,9 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   SpikeTilesShape_Private(s, &t);
   *band  = s->nsystems ? 0.0 : (PetscReal)SpikeElement_Private(s) * t.groups() * t.tilerows * (PetscReal)t.rowsize;
   room   = SpikeRoom_Private(s, &t, gpu, &after, &spike, &blocks);
-  *extra = (PetscReal)room + sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) +
-           sizeof(double) * (2.0 * s->np + 1.0) + SPIKE_BAND_AFTER * (PetscReal)SpikeElement_Private(s);
+  *extra = (PetscReal)room + sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (s->okl ? sizeof(int) * 2.0 * s->np : 0.0) +
+           (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) + sizeof(double) * (2.0 * s->np + 1.0) +
+           SPIKE_BAND_AFTER * (PetscReal)SpikeElement_Private(s);
   if (s->coupled) {
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)));
     *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
@@ -151,6 +153,42 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A tile: with one on a side, or with row exchanges, there is nothing to leave out */
+static PetscInt SpikeOwns_CUDA(const SpikeBand *s)
+{
+  SpikeBand  shape = {};
+  SpikeTiles t;
+
+  shape.kl = s->kl;
+  shape.ku = s->ku;
+  SpikeTilesShape_Private(&shape, &t);
+  return s->pivoting || (t.QL <= 1 && t.QU <= 1) ? 0 : t.T;
+}
+
+/* SpikeTiles.own, where half-bandwidths of partitions leave out tiles of several: those of one tile have no other */
+static PetscErrorCode SpikeOwnTiles_Private(const SpikeBand *s, SpikeCUDA *h, cudaStream_t stream)
+{
+  const SpikeTiles *t = &h->t;
+  int              *own;
+  bool              fewer = false;
+
+  PetscFunctionBegin;
+  if (!s->okl || (t->QL <= 1 && t->QU <= 1)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(2 * s->np, &own));
+  for (PetscInt p = 0; p < s->np; p++) {
+    own[2 * p]     = PetscMin(t->QL, PetscMax(1, (int)((s->okl[p] + t->T - 1) / t->T)));
+    own[2 * p + 1] = PetscMin(t->QU, PetscMax(1, (int)((s->oku[p] + t->T - 1) / t->T)));
+    if (own[2 * p] < t->QL || own[2 * p + 1] < t->QU) fewer = true;
+  }
+  if (fewer) {
+    PetscCall(SpikeMallocCopy_CUDA(2 * s->np, own, stream, &h->down));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+  }
+  PetscCall(PetscFree(own));
+  h->t.own = h->down;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes the device known to PETSc, which starts it when asked for the first time */
 static PetscErrorCode SpikeStream_Private(void **stream)
 {
@@ -186,6 +224,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   PetscCall(PetscFree(active));
   h->t.start  = h->dstart;
   h->t.active = h->dactive;
+  PetscCall(SpikeOwnTiles_Private(s, h, stream));
   if (s->nsystems) PetscCall(SpikeTriCreateSystems_CUDA(s));
   else if (s->nbatch) PetscCall(SpikeBatchCreateSystems(s, &h->batch));
   else {
@@ -222,7 +261,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscCall(SpikeTriDestroySystems_CUDA(s));
   PetscCall(SpikePivotedDestroy_CUDA(s));
   PetscCall(SpikeBatchDestroySystems(&h->batch));
-  PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->room, h->report, h->badvalue, h->oldrow));
+  PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->down, h->room, h->report, h->badvalue, h->oldrow));
   PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
   PetscCall(SpikeFreeHost_CUDA(h->hostreport));
   PetscCall(PetscFree(s->data));
@@ -343,7 +382,7 @@ const SpikeBandKernels SpikeBandKernels_CUDA = {
   /* splits */ PETSC_FALSE,
   /* enqueues */ PETSC_TRUE,
   /* parallel */ PETSC_TRUE,
-  /* owns */ PETSC_FALSE,
+  /* owns */ SpikeOwns_CUDA,
   /* holds */ SpikeHolds_CUDA,
   /* bytes */ SpikeBytes_CUDA,
   /* create */ SpikeCreate_CUDA,

@@ -24,6 +24,10 @@ extern "C" {
   stored. Tiles before the first column or after the last one hold zeros, except the halves kept in a corner. Partition
   p is member p % G of group p / G. Element (r, c) of a tile of member m is at (c G + m) T + r: a warp reads consecutive
   values. Rows after the end of a partition, and partitions after the last one, have a one on the diagonal.
+
+  Where own is there, below(p) <= QL and above(p) <= QU, both at least 1 where there are tiles on that side, are the
+  tiles on either side of the diagonal one that have entries in partition p. The others hold zeros and keep them through
+  the factorization: kernels may leave them out, but for the corner, whose other half is that of the diagonal tile.
 */
 struct SpikeTiles {
   PetscInt        n, np;
@@ -31,6 +35,7 @@ struct SpikeTiles {
   int             T, QL, QU, G;
   const PetscInt *start;    /* [np + 1] */
   const PetscInt *active;   /* [np + 1] 0 or 1 */
+  const int      *own;      /* [2 np] below(p), above(p), with G = 1 only; NULL: QL and QU */
   int             tilerows; /* tile rows of every partition */
   PetscInt64      rowsize;  /* elements of a tile row of a group; with T > 16 rounded up to 8 */
 
@@ -52,7 +57,22 @@ struct SpikeTiles {
     return at(p, j, r > c ? QL - 1 : QL + QU - 1, r, c);
   }
   __host__ __device__ PetscInt groups() const { return (np + G - 1) / G; }
+  __device__ int               below(PetscInt p) const { return own ? own[2 * p] : QL; }
+  __device__ int               above(PetscInt p) const { return own ? own[2 * p + 1] : QU; }
 };
+
+/* Of a side of Q tiles, of which the first `some` have entries, and the corner, Q: the tile that comes after tile q */
+__device__ static inline int SpikeNextTile(int q, int some, int Q)
+{
+  return q == some && some < Q ? Q : q + 1;
+}
+
+/* The first one of tiles q, q + by, q + 2 by, ..., above Q where there is none */
+__device__ static inline int SpikeTileFrom(int q, int by, int some, int Q)
+{
+  while (q > some && q < Q) q += by;
+  return q;
+}
 
 /* elements after the last one that may be read, for nothing, where a tile is not stored */
 #define SPIKE_BAND_AFTER 1024
@@ -101,6 +121,7 @@ struct SpikeCUDA {
   SpikeTiles         t;
   PetscInt64         elements;
   PetscInt          *dstart, *dactive;
+  int               *down; /* SpikeTiles.own */
   char              *room; /* for an apply or for a setup, which do not meet: work, or scratch and after it spike */
   size_t             roomsize;
   PetscBool          roomfull;            /* whether it has room for the setup of full SPIKE */

@@ -118,7 +118,8 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
   With INSHARED the tiles (i, k) of a step are in shared memory, at place (i mod QL + 1, k mod QU + 1), from their first
   update to their last use; else they stay in the band itself (the cache), and shared memory holds the inverted tile
   and, where there is room, the panel U_jk. Reads and writes the band once with INSHARED, 2 (QL + QU) T n numbers;
-  without, 2 QL QU T^2 numbers a step through the cache.
+  without, 2 QL QU T^2 numbers a step through the cache. Steps go over the tiles that the partition has on either side,
+  nbelow and nabove, QL and QU or fewer.
 */
 template <int N8>
 struct SpikeTileSize {
@@ -321,12 +322,13 @@ __global__ void __launch_bounds__(256, 1)
   extern __shared__ char shared[];
   __shared__ int         next;
   SpikeArith            *tiles = (SpikeArith *)shared;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32, QL = t.QL, QU = t.QU, T = t.T,
-            steps              = t.tilerows;
-  const PetscInt          p    = blockIdx.x;
-  const int               rows = (int)(t.start[p + 1] - t.start[p]);
-  const SpikePartition<F> P    = {band + t.group(p), t.rowsize, T, QL, QU};
-  SpikePivotState         st   = {-1, 0, 0.0};
+  const PetscInt         p     = blockIdx.x;
+  const int              rows = (int)(t.start[p + 1] - t.start[p]), lane = threadIdx.x % 32, warp = threadIdx.x / 32,
+            warps = blockDim.x / 32, QL = t.QL, QU = t.QU, nbelow = t.below(p), nabove = t.above(p), T = t.T,
+            /* rows after the end have their factors as they are */
+    steps                    = PetscMax(1, (rows + T - 1) / T);
+  const SpikePartition<F> P  = {band + t.group(p), t.rowsize, T, QL, QU};
+  SpikePivotState         st = {-1, 0, 0.0};
 
   auto place  = [&](int i, int k) { return tiles + ((i % (QL + 1)) * (QU + 1) + k % (QU + 1)) * SIZE; };
   auto square = [&](int j) { return INSHARED ? place(j, j) : tiles; };
@@ -355,21 +357,22 @@ __global__ void __launch_bounds__(256, 1)
 
   if (warp == 0) invert(0, true);
   for (int j = 0;; j++) {
-    const int nl = min(QL, steps - 1 - j), nu = min(QU, steps - 1 - j);
+    const int nl = min(nbelow, steps - 1 - j), nu = min(nabove, steps - 1 - j);
 
     __syncthreads();
     if (j + 1 >= steps) break;
     if (threadIdx.x == 0) next = 1;
-    for (int job = warp; job < nl + (QL ? nu : 0); job += warps) { /* without L the upper tiles are final as they are */
+    /* without L the upper tiles are final as they are */
+    for (int job = warp; job < nl + (nbelow ? nu : 0); job += warps) {
       if (job < nl) {
         const int i = j + 1 + job;
 
-        SpikePanelL<F, N8, INSHARED>(P, i, j, j == 0 || i - j == QL || QU == 0, square(j),
+        SpikePanelL<F, N8, INSHARED>(P, i, j, j == 0 || i - j == nbelow || nabove == 0, square(j),
                                      INSHARED ? place(i, j) : NULL);
       } else {
         const int k = j + 1 + job - nl;
 
-        SpikePanelU<F, N8, INSHARED>(P, j, k, j == 0 || k - j == QU, square(j),
+        SpikePanelU<F, N8, INSHARED>(P, j, k, j == 0 || k - j == nabove, square(j),
                                      INSHARED ? place(j, k)
                                      : upanel ? tiles + (k - j) * SIZE
                                               : NULL);
@@ -384,7 +387,7 @@ __global__ void __launch_bounds__(256, 1)
       }
       if (job < nl * nu) {
         const int   i = j + 1 + job / nu, k = j + 1 + job % nu;
-        const bool  raw  = j == 0 || i - j == QL || k - j == QU;
+        const bool  raw  = j == 0 || i - j == nbelow || k - j == nabove;
         SpikeArith *slot = INSHARED ? place(i, k) : job ? NULL : tiles;
 
         SpikeUpdate<F, N8, INSHARED>(P, i, j, k, raw, INSHARED ? place(i, j) : NULL,

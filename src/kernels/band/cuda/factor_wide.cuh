@@ -17,7 +17,8 @@
   cache), and shared memory holds the panels and two inverted tiles; with split, where that is too much, a tile of U a
   warp in place of all of them. Which warp does a tile depends on time, what it computes does not. WHOLE: T = 8 N8. The
   raw tiles of two steps later are fetched into the cache meanwhile. Reads and writes the band once with INSHARED, 2 (QL
-  + QU) T n numbers; without, 2 QL QU T^2 numbers a step through the cache.
+  + QU) T n numbers; without, 2 QL QU T^2 numbers a step through the cache. Steps go over the tiles that the partition
+  has on either side, nbelow and nabove, QL and QU or fewer; the places of tiles are those of QL and QU.
 */
 template <typename F, int N8, bool WHOLE>
 struct SpikeBlockTiles {
@@ -161,7 +162,7 @@ struct SpikeBlockStep {
   const Tiles             &P;
   const SpikeLane<double> &at;
   double                  *tiles;
-  int                      QL, QU, warp, j, jr, jc;
+  int                      QL, QU, nbelow, nabove, warp, j, jr, jc;
   bool                     split;
 
   /* places of tile (j + a, j + b): the inverted one, the panels, and with INSHARED the others */
@@ -179,7 +180,8 @@ struct SpikeBlockStep {
   /* Into the cache what step j + 2 is the first to touch: a tile a lane */
   __device__ void prefetch(int lane, int steps) const
   {
-    const int i = lane < QL ? j + 2 + QL : j + 2 + lane - QL, k = lane < QL ? j + 2 + lane : j + 2 + QU;
+    const int i = lane < nbelow ? j + 2 + nbelow : j + 2 + lane - nbelow,
+              k = lane < nbelow ? j + 2 + lane : j + 2 + nabove;
 
     if (i < steps)
       SpikePrefetch((const void *)((size_t)(i == k ? P.tile(i, i + QU) : P.tile(i, k)) & ~(size_t)15),
@@ -193,7 +195,7 @@ struct SpikeBlockStep {
     F         *tile = P.tile(j + a, j + b);
     double    *slot = below ? left(a) : above(b), d[N8][N8][2];
 
-    if (!INSHARED || j == 0 || i == (below ? QL : QU) || QU == 0) {
+    if (!INSHARED || j == 0 || i == (below ? nbelow : nabove) || nabove == 0) {
       P.load(tile, mask, d);
       SpikeSharedStore<N8>(at, slot, d);
       __syncwarp();
@@ -207,7 +209,7 @@ struct SpikeBlockStep {
   /* d <- A_ik, less L_ij U_jk where there is such a product, i = j + a, k = j + b */
   __device__ void update(int a, int b, bool product, double (&d)[N8][N8][2]) const
   {
-    if (INSHARED && product && j > 0 && a < QL && b < QU) SpikeSharedLoad<N8>(at, place(a, b), d);
+    if (INSHARED && product && j > 0 && a < nbelow && b < nabove) SpikeSharedLoad<N8>(at, place(a, b), d);
     else if (a == b) P.loaddiagonal(j + a, d);
     else P.load(P.tile(j + a, j + b), Tiles::FULL, d);
     if (!INSHARED && split && product) {
@@ -253,10 +255,11 @@ __global__ void __launch_bounds__(32 * NWARPS, NWARPS == 8 ? 1 : 2)
   __shared__ int                       next, nextstore, rotation;
   /* mbarriers, one phase a step: the first tile of U, all panels, those of the other warps */
   __shared__ unsigned long long first, panels, others;
-  const int lane = threadIdx.x % 32, QL = t.QL, QU = t.QU, T = WHOLE ? 8 * N8 : t.T, steps = t.tilerows,
-            perjob                         = 65536 / (QU ? QU : 1) + 1;
-  const PetscInt                      p    = blockIdx.x;
-  const int                           rows = (int)(t.start[p + 1] - t.start[p]);
+  const PetscInt                p = blockIdx.x;
+  const int rows = (int)(t.start[p + 1] - t.start[p]), lane = threadIdx.x % 32, QL = t.QL, QU = t.QU,
+            nbelow = t.below(p), nabove = t.above(p), T = WHOLE ? 8 * N8 : t.T,
+            /* rows after the end have their factors as they are */
+    steps = max(1, (rows + T - 1) / T), perjob = 65536 / (nabove ? nabove : 1) + 1;
   const SpikeLane<double>             at;
   const SpikeBlockTiles<F, N8, WHOLE> P = {band + t.group(p),
                                            t.rowsize,
@@ -277,30 +280,33 @@ __global__ void __launch_bounds__(32 * NWARPS, NWARPS == 8 ? 1 : 2)
   __syncthreads();
   const int warp = (threadIdx.x / 32 + rotation) % NWARPS;
   /* beside the warp that inverts: stays out of its way where there is time */
-  const bool alone = NWARPS == 8 && warp == 4 && QL * QU <= 16;
+  const bool alone = NWARPS == 8 && warp == 4 && nbelow * nabove <= 16;
 
   /* step -1 inverts the first tile, step steps - 1 stores the last; jr = j mod QL + 1, jc = j mod QU + 1 */
   for (int j = -1, jr = QL, jc = QU; j < steps; j++, jr = jr == QL ? 0 : jr + 1, jc = jc == QU ? 0 : jc + 1) {
-    const int          nl = j < 0 ? 0 : min(QL, steps - 1 - j), nu = j < 0 ? 0 : min(QU, steps - 1 - j);
+    const int          nl = j < 0 ? 0 : min(nbelow, steps - 1 - j), nu = j < 0 ? 0 : min(nabove, steps - 1 - j);
     const unsigned int phase = (j + 1) & 1;
 
-    const SpikeBlockStep<F, N8, WHOLE, INSHARED> step = {P, at, (double *)shared, QL, QU, warp, j, jr, jc, split};
+    const SpikeBlockStep<F, N8, WHOLE, INSHARED> step = {P,      at,   (double *)shared,
+                                                         QL,     QU,   nbelow,
+                                                         nabove, warp, j,
+                                                         jr,     jc,   split};
 
     __syncthreads();
     if (threadIdx.x == 0) next = 1, nextstore = 0;
-    if (warp == NWARPS - 1 && lane <= QL + QU) step.prefetch(lane, steps);
+    if (warp == NWARPS - 1 && lane <= nbelow + nabove) step.prefetch(lane, steps);
 
     /*
       The first warp does the first tile of L and waits for the second one only, which begins with the first of U.
       Without L the upper tiles are final as they are
     */
-    const int nabove = QL ? nu : 0, morel = max(nl - 1, 0), moreu = max(nabove - 1, 0);
+    const int npanels = nbelow ? nu : 0, morel = max(nl - 1, 0), moreu = max(npanels - 1, 0);
 
     for (int job = warp; job < 2 + morel + moreu; job += NWARPS - 1) {
       const bool below = job == 0 || (job > 1 && job - 2 < morel);
       const int  i     = job < 2 ? 1 : below ? job : job - morel;
 
-      if (i <= (below ? nl : nabove)) step.panel(below, i);
+      if (i <= (below ? nl : npanels)) step.panel(below, i);
       if (job == 1) SpikeMbarrierArrive(&first);
       if (warp == 0) break;
     }
@@ -317,13 +323,13 @@ __global__ void __launch_bounds__(32 * NWARPS, NWARPS == 8 ? 1 : 2)
     while (!alone) {
       const bool product = nl * nu > 0; /* else nothing is left of or above the next diagonal tile */
       double     d[N8][N8][2], mine[N8];
-      int        job = 0; /* tile (j + 1 + job / QU, j + 1 + job % QU), the next that nobody has taken */
+      int        job = 0; /* tile (j + 1 + job / nabove, j + 1 + job % nabove), the next that nobody has taken */
 
       if (!inverts) {
         job = SpikeNextJob(&next);
-        if (job >= nl * QU) break;
+        if (job >= nl * nabove) break;
       }
-      const int a = 1 + ((job * perjob) >> 16), b = 1 + job - (a - 1) * QU;
+      const int a = 1 + ((job * perjob) >> 16), b = 1 + job - (a - 1) * nabove;
 
       if (job && b > nu) continue;
       for (bool exact = false;; exact = true) {
@@ -346,7 +352,7 @@ __global__ void __launch_bounds__(32 * NWARPS, NWARPS == 8 ? 1 : 2)
     for (;;) {
       const int tile = SpikeNextJob(&nextstore);
 
-      if (j < 0 || tile > nl + (!INSHARED && split ? 0 : nabove)) break;
+      if (j < 0 || tile > nl + (!INSHARED && split ? 0 : npanels)) break;
       step.store(tile, nl);
     }
   }

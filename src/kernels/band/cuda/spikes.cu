@@ -85,8 +85,7 @@ __global__ void __launch_bounds__(32 * SPIKE_SPIKES_WARPS, 2)
                 *bottom      = (right ? a.Vb : args.Wb) + q * (PetscCount)h * kl + (PetscCount)col0 * kl;
     const SpikePanel nothing = {NULL, 1, 0, 0};
 
-    s.band = (const F *)a.band + t.group(p) + (p % t.G) * T;
-    s.diag = s.band + t.tile(t.QL + t.QU);
+    s.partition(p);
     __syncthreads();
     s.clear(-1);
     s.begin(false, f0);

@@ -135,6 +135,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
 
 /*
   QL or QU > 1: a thread block for each partition, a warp for each tile of a tile row (above 8 tiles, several in turn).
+  Tiles without entries, SpikeTiles.own, are left out.
   The warp with the corner tile, which holds the triangle too, adds the products of the others. Vectors and diagonals
   are loaded two steps before their use.
 */
@@ -150,6 +151,7 @@ __global__ void __launch_bounds__(256) SpikeSweepThreadBlock_Kernel(const __grid
   const int end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5,
             warps        = blockDim.x >> 5;
   const PetscInt   p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const int        below = t.below(p), above = t.above(p);
   const SpikeRange range = SpikeGetRange(a, a.correct, p, end);
   const int f0 = range.f0, f1 = range.f1, nf = f1 - f0, ns = nf + f1 - range.b0, slots = PetscMax(t.QL, t.QU) + 1;
   const L   at(t);
@@ -161,23 +163,22 @@ __global__ void __launch_bounds__(256) SpikeSweepThreadBlock_Kernel(const __grid
   PetscScalar     tile[L::COUNT], vec[PD], old[PD];
   int             fs = 0, fq = warp + 1; /* the next tile of the warp: step and place */
 
-  if (!ns) {
-    SpikeAwait();
-    return;
-  }
+  if (!ns) return SpikeAwait();
   auto fetch = [&]() {
-    while (fs < ns && fq > (fs < nf ? t.QL : t.QU)) fs++, fq = warp + 1;
+    for (; fs < ns; fs++, fq = warp + 1)
+      if ((fq = SpikeTileFrom(fq, warps, fs < nf ? below : above, fs < nf ? t.QL : t.QU)) <= (fs < nf ? t.QL : t.QU))
+        break;
     if (fs < ns)
       ring.put(band + (fs < nf ? f0 + fs : f1 - 1 - (fs - nf)) * t.rowsize + t.tile((fs < nf ? 0 : t.QL) + fq - 1),
                bytes);
     fq += warps;
   };
   /* part[warp] <- products of the warp's tiles; of the last one, Q, without its triangle, the half that couples */
-  auto products = [&](auto half, int Q, int j, int sign, int before) {
+  auto products = [&](auto half, int some, int Q, int j, int sign, int before) {
     PetscScalar sum = 0.0;
 
 #pragma unroll 1
-    for (int q = warp + 1; q <= Q; q += warps) {
+    for (int q = SpikeTileFrom(warp + 1, warps, some, Q); q <= Q; q = SpikeTileFrom(q + warps, warps, some, Q)) {
       at.template take<FULL>((const F *)ring.get(), tile);
       __syncwarp();
       fetch();
@@ -211,7 +212,7 @@ __global__ void __launch_bounds__(256) SpikeSweepThreadBlock_Kernel(const __grid
       const int s = s0 + u, j = f0 + s;
 
       if (s < nf) {
-        products(std::integral_constant<int, 1>(), t.QL, j, -1, s);
+        products(std::integral_constant<int, 1>(), below, t.QL, j, -1, s);
         if (isfirst) {
           PetscScalar v = vec[u];
 
@@ -237,7 +238,7 @@ __global__ void __launch_bounds__(256) SpikeSweepThreadBlock_Kernel(const __grid
 
       if (s == PetscMax(ns - nf - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, p, p + 1);
       if (s < ns - nf) {
-        products(std::integral_constant<int, -1>(), t.QU, j, 1, s);
+        products(std::integral_constant<int, -1>(), above, t.QU, j, 1, s);
         if (issecond) {
           /* of another warp where QL is not QU */
           PetscScalar v = s < PD && j >= f0 ? last[j & (PD - 1)][lane] : vec[u], w = 0.0;
@@ -284,8 +285,9 @@ __global__ void __launch_bounds__(256) SpikeSweepTranspose_Kernel(const __grid_c
       return a.y + column * a.ldy + t.start[group * t.G + m] + row;
     });
   for (int s = 0; s < ns; s++) {
-    const bool  back = s >= nf;
-    const int   j = back ? range.f1 - 1 - (s - nf) : range.f0 + s, Q = back ? t.QL : t.QU, tile0 = back ? 0 : t.QL;
+    const bool back = s >= nf;
+    const int  j = back ? range.f1 - 1 - (s - nf) : range.f0 + s, Q = back ? t.QL : t.QU, tile0 = back ? 0 : t.QL,
+              some = back ? t.below(group * t.G) : t.above(group * t.G);
     PetscScalar v = 0.0, old = 0.0;
     F           d = 1.0;
 
@@ -300,7 +302,7 @@ __global__ void __launch_bounds__(256) SpikeSweepTranspose_Kernel(const __grid_c
     for (int q = warp + 1; q <= Q; q += warps) {
       const int neighbour = back ? j + q : j - q;
 
-      if (active && (back ? neighbour < range.f1 : neighbour >= range.f0)) {
+      if (active && (q <= some || q == Q) && (back ? neighbour < range.f1 : neighbour >= range.f0)) {
         const F           *A = band + neighbour * t.rowsize + t.tile(tile0 + q - 1);
         const PetscScalar *x = ring[neighbour % slots] + m * T;
         /* the half of the corner that couples */

@@ -191,7 +191,8 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   QL or QU > 1, at most 8: a block for each partition, a warp for each tile of a tile row, and one more, the chief,
   which adds what they found and multiplies by the triangle that the corner tile holds. While it does so the others take
   their next tiles, and while they make their products it takes the corner, from the ring of the warp with its other
-  half. Moves what the kernel above does; the order of all sums is fixed.
+  half. Moves what the kernel above does, but for tiles without entries (SpikeTiles.own), whose warps have nothing to
+  do; the order of all sums is fixed.
 */
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
@@ -206,7 +207,8 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
   const SpikeRange range = SpikeGetRange(a, a.correct, p, end);
   const int        f0 = range.f0, f1 = range.f1, b0 = range.b0, nf = t.QL ? f1 - f0 : 0, nb = f1 - b0;
   /* warps with the corners, on the way back with the diagonal too */
-  const int        pitch = L::STRIDE, size = t.T * t.T, last[2] = {PetscMax(t.QL - 1, 0), PetscMax(t.QU - 1, 0)};
+  const int pitch = L::STRIDE, size = t.T * t.T, last[2] = {PetscMax(t.QL - 1, 0), PetscMax(t.QU - 1, 0)},
+            some[2] = {t.below(p), t.above(p)};
   const L          at(t);
   const SpikeOwner own(a, range, p, at.row, at.active, column, a.tips && !a.correct);
   const F         *band    = (const F *)a.band + t.group(p);
@@ -217,16 +219,15 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
   PetscScalar      tile[L::COUNT], v;
   int              fs = 0; /* step of the next piece to be asked for */
 
-  if (!nb) {
-    SpikeAwait();
-    return;
-  }
+  if (!nb) return SpikeAwait();
+  /* whether warp w has a tile with entries, or the corner */
+  auto has   = [&](int back, int w) { return w == last[back] || (w < last[back] && w < some[back]); };
   auto down  = [&](int s, int w) { return band + (f0 + s) * t.rowsize + t.tile(w); };
   auto up    = [&](int s, int w) { return band + (f1 - 1 - s) * t.rowsize + t.tile(t.QL + w); };
   auto fetch = [&]() {
-    if (fs < nf && warp > last[0]) fs = nf;
+    if (fs < nf && !has(0, warp)) fs = nf;
     if (fs < nf) ring.put(down(fs, warp), size * (int)sizeof(F));
-    else if (fs < nf + nb && warp <= last[1])
+    else if (fs < nf + nb && has(1, warp))
       ring.put(up(fs - nf, warp), ((t.QU ? size : 0) + (warp == last[1] ? t.T : 0)) * (int)sizeof(F));
     fs++;
   };
@@ -247,7 +248,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
     for (int k = 0; k < a.depth; k++) fetch();
   SpikeAwait();
   SpikeResidentLoad(a, range, own, at, p, column, warp, all, x, pitch);
-  if (nf && warp <= last[0]) take((const F *)ring.get(), warp == last[0]);
+  if (nf && has(0, warp)) take((const F *)ring.get(), warp == last[0]);
   __syncthreads();
 #pragma unroll 1
   for (int s = 0; s < nf; s++) {
@@ -256,7 +257,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
     if (ischief) take((const F *)ring.get(down(s, last[0])), true);
     else if (warp <= last[0]) {
       v = 0.0;
-      if (warp < s)
+      if (warp < s && has(0, warp))
         v = warp == last[0] ? at.template times<1, true>(tile, xj - (warp + 1) * pitch)
                             : at.timeswhole(tile, xj - (warp + 1) * pitch);
       part[warp][lane] = v;
@@ -269,7 +270,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
       __syncwarp();
       v += at.template times<-1, false>(tile, st);
       if (at.active) xj[at.at] = v;
-    } else if (warp <= last[0]) {
+    } else if (has(0, warp)) {
       fetch(); /* the piece of this step is taken by all who want it */
       if (s + 1 < nf) take((const F *)ring.get(), warp == last[0]);
     }
@@ -278,8 +279,8 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
   if (ischief)
     ring = SpikeRing<FULL>(shared + SpikeResidentBytes(a.rows, pitch), last[1], warps, a.depth,
                            (size + t.T) * (int)sizeof(F), false),
-    ring.skip(last[1] <= last[0] ? nf : 0);
-  else if (warp <= last[1]) takeup();
+    ring.skip(has(0, last[1]) ? nf : 0);
+  else if (has(1, warp)) takeup();
   __syncthreads();
 #pragma unroll 1
   for (int s = 0; s < nb; s++) {
@@ -292,7 +293,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
       if (t.QU) take(piece, true);
     } else if (warp < t.QU) {
       v = 0.0;
-      if (warp < s)
+      if (warp < s && has(1, warp))
         v = warp == last[1] ? at.template times<-1, true>(tile, xj + (warp + 1) * pitch)
                             : at.timeswhole(tile, xj + (warp + 1) * pitch);
       part[warp][lane] = v;
@@ -307,7 +308,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentThreadBlock_Kernel(c
       v = d * v;
       if (t.QU) v += at.template times<1, false>(tile, st);
       if (at.active) xj[at.at] = v;
-    } else if (warp <= last[1]) {
+    } else if (has(1, warp)) {
       fetch();
       if (s + 1 < nb) takeup();
     }

@@ -86,8 +86,8 @@ struct SpikePieces {
   earlier. Vectors go through shared memory, so that memory is read and written along columns; the tile rows that later
   ones need stay there.
 
-  Moves (QL + QU) T + 1 factors a row once for all columns of a block, and 4 scalars a row and column, a correction 5.
-  The order of all sums is fixed and the same for any number of columns.
+  Moves (QL + QU) T + 1 factors a row once for all columns of a block, less by tiles without entries, and 4 scalars a
+  row and column, a correction 5. The order of all sums is fixed and the same for any number of columns.
 */
 template <typename F, int N16, bool FULL>
 struct SpikeRhsSweep {
@@ -97,10 +97,11 @@ struct SpikeRhsSweep {
   const SpikeTiles     &t;
   const int             lane, g, q4, slots, first, nc; /* nc: columns of the warp, from `first` on */
   const PetscInt        p;
-  const SpikeRange      range; /* of a group, as for one column */
+  const int             below, above; /* tiles with entries, SpikeTiles.own */
+  const SpikeRange      range;        /* of a group, as for one column */
   const int             f0, f1, nf, nb, member, pitch;
   const PetscInt        start, n;
-  const bool            top, bottom, tips, above, below;
+  const bool            top, bottom, tips, tipabove, tipbelow;
   const F              *band;
   double               *ring, *diagonal;
   const PetscScalar    *b;
@@ -116,6 +117,8 @@ struct SpikeRhsSweep {
     first(SPIKE_RHS * ((int)blockIdx.y * (int)(blockDim.x >> 5) + (int)(threadIdx.x >> 5))),
     nc(PetscMin(SPIKE_RHS, nrhs - first)),
     p(a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x)),
+    below(t.below(p)),
+    above(t.above(p)),
     range(SpikeGetRange(a, a.correct, p / t.G * t.G, a.correct ? blockIdx.x & 1 : 0)),
     f0(range.f0),
     f1(range.f1),
@@ -128,8 +131,8 @@ struct SpikeRhsSweep {
     top(range.top && t.active[p] && (!a.window || a.window[2 * p])),
     bottom(range.bottom && t.active[p + 1] && (!a.window || a.window[2 * p + 1])),
     tips(a.tips && !a.correct),
-    above(tips && t.active[p]),
-    below(tips && t.active[p + 1]),
+    tipabove(tips && t.active[p]),
+    tipbelow(tips && t.active[p + 1]),
     band((const F *)a.band + t.group(p) + member),
     ring(shared + (threadIdx.x >> 5) * (slots * SPIKE_RHS * RINGPITCH + 32)),
     diagonal(ring + slots * SPIKE_RHS * RINGPITCH),
@@ -148,7 +151,10 @@ struct SpikeRhsSweep {
   {
     if (fs >= nf + (t.QU ? nb : 0)) return;
     tile.template load<FULL>(tilerow(fs) + t.tile((fs < nf ? 0 : t.QL) + fq), t.T, pitch);
-    if (++fq == (fs < nf ? t.QL : t.QU)) {
+    const int Q = fs < nf ? t.QL : t.QU;
+
+    fq = SpikeNextTile(fq + 1, fs < nf ? below : above, Q) - 1;
+    if (fq == Q) {
       fq = 0;
       fs++;
     }
@@ -232,11 +238,13 @@ struct SpikeRhsSweep {
   template <bool FROMEND>
   __device__ __forceinline__ void prefetch(int s) const
   {
-    const F *ahead = tilerow((FROMEND ? nf : 0) + s) - member;
+    const F         *ahead = tilerow((FROMEND ? nf : 0) + s) - member;
+    const int        first = FROMEND ? t.QL : 0, Q = FROMEND ? t.QU : t.QL;
+    const PetscInt64 empty = t.tile(first + (FROMEND ? above : below)), corner = t.tile(first + Q - 1);
 
-    for (PetscInt64 k = t.tile(FROMEND ? t.QL : 0) + lane * (PetscInt64)(128 / sizeof(F));
-         k < t.tile(FROMEND ? t.QL + t.QU : t.QL); k += 32 * (128 / sizeof(F)))
-      SpikePrefetch(ahead + k);
+    for (PetscInt64 k = t.tile(first) + lane * (PetscInt64)(128 / sizeof(F)); k < t.tile(first + Q);
+         k += 32 * (128 / sizeof(F)))
+      if (k < empty || k + (PetscInt64)(128 / sizeof(F)) > corner) SpikePrefetch(ahead + k);
   }
   /* row i of y, or of x and the tips, from the row in shared memory */
   template <bool FROMEND>
@@ -247,8 +255,8 @@ struct SpikeRhsSweep {
     SpikeUnroll(k, SPIKE_RHS) z[k] = (PetscScalar)row[k * RINGPITCH + lane];
     if (!FROMEND) write(y, a.ldy, i, z);
     else {
-      if (above && i < t.ku) write(tip, a.ldt, i, z);
-      if (below && i >= n - t.kl) write(tip, a.ldt, t.ku + i - (n - t.kl), z);
+      if (tipabove && i < t.ku) write(tip, a.ldt, i, z);
+      if (tipbelow && i >= n - t.kl) write(tip, a.ldt, t.ku + i - (n - t.kl), z);
       if (a.correct) {
         PetscScalar old[SPIKE_RHS];
 
@@ -285,7 +293,7 @@ struct SpikeRhsSweep {
       __syncwarp();
       get(row, 1.0, v);
   #pragma unroll 1
-      for (int q = 1; q <= Q; q++) {
+      for (int q = 1; q <= Q; q = SpikeNextTile(q, FROMEND ? above : below, Q)) {
         if (q <= s) {
           get(ring + (slot >= q ? slot - q : slot - q + slots) * SPIKE_RHS * RINGPITCH, -1.0, w);
           if (q < Q) tile.template times<0, true>(v, w);

@@ -214,8 +214,7 @@ __device__ static __forceinline__ void SpikeTips(const SpikeTipsArgs &a)
                         -1.0};
     int           &f1 = w.f1, &j = w.j, &phase = w.phase;
 
-    s.band = (const F *)a.band + t.group(p) + (p % t.G) * T;
-    s.diag = s.band + t.tile(t.QL + t.QU);
+    s.partition(p);
     while (phase != SPIKE_DONE) {
       const bool back = phase == SPIKE_BACKWARD || (phase == SPIKE_FOLLOW && right);
       const int  cols = phase == SPIKE_FOLLOW                       ? 1

@@ -178,6 +178,7 @@ struct SpikeRhs {
   unsigned            *norm; /* [2][SPIKE_TIPS_WARPS] */
   const F             *band, *diag;
   int                  T, lane, warp, g, q4, parity;
+  int                  below, above; /* tiles with entries, SpikeTiles.own */
   /* bytes that are copied at once; where this thread begins in a tile, and goes on */
   int piece, c0, r0, dc, dr;
   int fj, fq, fbuffer, buffer; /* the next tile to load and where, where the next one to use is */
@@ -247,10 +248,19 @@ struct SpikeRhs {
     }
     SpikeCopyCommit();
     if (++fbuffer == NBUFFERS) fbuffer = 0;
-    if (++fq > Q) {
+    fq = SpikeNextTile(fq, back ? above : below, Q);
+    if (fq > Q) {
       fq = 1;
       fj += back ? -1 : 1;
     }
+  }
+  /* The spike is one of partition p */
+  __device__ void partition(PetscInt p)
+  {
+    band  = (const F *)a.band + a.t.group(p) + (p % a.t.G) * T;
+    diag  = band + a.t.tile(a.t.QL + a.t.QU);
+    below = a.t.below(p);
+    above = a.t.above(p);
   }
   /* Tiles from row j on, in the order in which step() asks for them */
   __device__ void begin(bool back, int j)
@@ -364,7 +374,7 @@ struct SpikeRhs {
       }
     }
 #pragma unroll 1
-    for (int q = 1; q <= Q; q++) {
+    for (int q = 1; q <= Q; q = SpikeNextTile(q, FROMEND ? above : below, Q)) {
       const int neighbour = FROMEND ? j + q : j - q;
 
       tile = next(FROMEND);

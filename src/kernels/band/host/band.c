@@ -230,6 +230,11 @@ static PetscInt SpikePartitions_Host(PetscInt n, PetscInt kl, PetscInt ku, Petsc
   return 1;
 }
 
+static PetscInt SpikeOwns_Host(const SpikeBand *s)
+{
+  return 1;
+}
+
 static PetscErrorCode SpikeBegin_Host(SpikeBand *s)
 {
   PetscFunctionBegin;
@@ -266,7 +271,7 @@ const SpikeBandKernels SpikeBandKernels_Host = {
   .splits      = PETSC_TRUE,
   .enqueues    = PETSC_FALSE,
   .parallel    = PETSC_FALSE,
-  .owns        = PETSC_TRUE,
+  .owns        = SpikeOwns_Host,
   .holds       = NULL,
   .bytes       = SpikeBytes_Host,
   .create      = SpikeCreate_Host,
