@@ -356,9 +356,14 @@ PETSC_INTERN PetscErrorCode PCSpikeChooseCoupling_Private(PC, const SpikePivot *
 PETSC_INTERN PetscErrorCode PCSpikeSegmentsDestroy_Private(PC);
 PETSC_INTERN PetscReal      PCSpikeSegmentsBytes_Private(PC);
 
-/* spikerefine.c: how far spikes are followed */
+/* spikerefine.c: how far spikes are followed; most steps and the tolerance */
 PETSC_INTERN void      PCSpikeRefineForget_Private(PC_Spike *);
 PETSC_INTERN PetscReal PCSpikeRefineWindow_Private(const PC_Spike *);
+PETSC_INTERN PetscInt  PCSpikeRefineSteps_Private(const PC_Spike *);
+PETSC_INTERN PetscReal PCSpikeRefineTolerance_Private(const PC_Spike *);
+
+/* spikemissed.c: whether a solve with this backward error is none */
+PETSC_INTERN PetscBool PCSpikeRefineMisses_Private(const PC_Spike *, PetscReal);
 
 /* spikefactor.c: MATSOLVERSPIKE */
 PETSC_INTERN PetscErrorCode MatSolverSpikeRegister(void);
@@ -452,10 +457,11 @@ PETSC_INTERN PetscErrorCode PCSpikeCouplingAfter_Private(PC, PetscBool, const Sp
                                                          PetscBool *);
 
 /* spiketrial.c: other ways to make factors that are of no use */
+#define SPIKE_BACKWARD_ROUNDING (100 * PETSC_MACHINE_EPSILON) /* a backward error that is rounding */
 PETSC_INTERN void           PCSpikeTrialForget_Private(PC_Spike *);
 PETSC_INTERN void           PCSpikeTrialLeave_Private(PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialReject_Private(PC, PetscBool *);
-PETSC_INTERN PetscErrorCode PCSpikeTrialMissed_Private(PC, PetscReal, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeTrialMissed_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialAfter_Private(PC, PetscBool, const SpikeFillStats *, const PCSpikePivots *,
                                                       PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeTrialView_Private(PC, PetscViewer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spikerefine.c: PCSPIKE as a direct solver: backward errors of its solves, and steps of iterative refinement */
+/* spikerefine.c: backward errors of PCSPIKE's solves, and steps of iterative refinement */
 #include "spikeimpl.h"
 #include "common/ordered.h"
 #include "common/petsccompat.h"
@@ -61,35 +61,16 @@ PetscErrorCode PCSpikeRefineBegin_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt PCSpikeRefineSteps_Private(const PC_Spike *s)
+PetscInt PCSpikeRefineSteps_Private(const PC_Spike *s)
 {
   if (s->refine.max != PETSC_DECIDE) return s->refine.max;
   return s->precision == PETSC_SPIKE_PRECISION_BF16 || s->precision == PETSC_SPIKE_PRECISION_FP16 ? 10 : 2;
 }
 
-static PetscReal PCSpikeRefineTolerance_Private(const PC_Spike *s)
+PetscReal PCSpikeRefineTolerance_Private(const PC_Spike *s)
 {
   if (s->refine.tol != (PetscReal)PETSC_DECIDE) return s->refine.tol;
   return PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-12;
-}
-
-/*
-  Whether the backward error of a solve says nothing. With boosted pivots a singular matrix has solutions so large that
-  it is small all the same: those that leave more of b than the square root of the machine epsilon, and are larger than
-  b by more than the inverse of that
-*/
-static PetscBool PCSpikeRefineIsHollow_Private(const PC_Spike *s, PetscReal eta)
-{
-  const PetscReal root = PetscSqrtReal(PETSC_MACHINE_EPSILON);
-
-  return (PetscBool)(s->boosted && eta >= 0.0 && s->refine.residual > root && root * s->refine.residual > eta);
-}
-
-/* Whether a solve with this backward error is none; a shift type that was set asks for what boosted pivots give */
-static PetscBool PCSpikeRefineMisses_Private(const PC_Spike *s, PetscReal eta)
-{
-  return (PetscBool)(eta > PCSpikeRefineTolerance_Private(s) ||
-                     (s->shifttype == (MatFactorShiftType)PETSC_DECIDE && PCSpikeRefineIsHollow_Private(s, eta)));
 }
 
 /*
@@ -145,7 +126,7 @@ static PetscErrorCode PCSpikeRefineFollow_Private(PC pc)
   no coupling) M^-1 b is what is wanted; factors of another matrix, as with KSPSetReusePreconditioner(), solve nothing
   of this one
 */
-static PetscErrorCode PCSpikeRefineChecks_Private(PC pc, PetscBool trans, PetscBool *checks)
+PetscErrorCode PCSpikeRefineChecks_Private(PC pc, PetscBool trans, PetscBool *checks)
 {
   PC_Spike   *s = (PC_Spike *)pc->data;
   const Mat   A = PCSpikeRefineMatrix_Private(pc);
@@ -203,46 +184,8 @@ static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  A backward error that stays above the tolerance is a failure of the preconditioner: of one solve, which the next one
-  forgets, or of a setup. A shift type that was set asks for the result of boosted pivots as it is.
-*/
-static PetscErrorCode PCSpikeFail_Private(PC pc, PetscBool forget)
-{
-  PC_Spike   *s    = (PC_Spike *)pc->data;
-  const char *pre  = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  const char *what = forget ? "a solve" : "a solve with random values";
-  const char *why  = s->boosted                           ? "zero pivots were boosted"
-                   : s->info.cut && s->info.dropped > 0.0 ? "the band was cut, and entries are outside of it"
-                   : s->apart && s->info.dropped > 0.0
-                     ? "each rank has ordered its rows, and couplings between ranks are "
-                       "outside the band"
-                   : s->ex.across || s->band.np > 1 ? "there are several partitions"
-                                                    : "pivots are small or the precision of the factors is low";
-
-  PetscFunctionBegin;
-  if (s->boosted && s->shifttype != (MatFactorShiftType)PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (s->info.backward_error <= PCSpikeRefineTolerance_Private(s))
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
-                                     "Zero pivots were boosted, and %s leaves %g of its right-hand side: the matrix is "
-                                     "singular, or nearly; attach its null space (MatSetNullSpace()) and take an "
-                                     "iterative -%sksp_type, such as bcgsfused",
-                                     what, (double)s->refine.residual, pre));
-  else
-    PetscCall(PCFactoredFail_Private(pc, s->boosted ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER,
-                                     s->boosted ? PETSC_ERR_MAT_LU_ZRPVT : PETSC_ERR_NOT_CONVERGED,
-                                     "The backward error of %s is %g, above %g, after at most %" PetscInt_FMT
-                                     " steps of refinement: %s; take -%spc_type spike with an iterative -%sksp_type, "
-                                     "such as bcgsfused, or allow more -%spc_spike_max_refinements or a larger "
-                                     "-%spc_spike_refinement_tol",
-                                     what, (double)s->info.backward_error, (double)PCSpikeRefineTolerance_Private(s),
-                                     PCSpikeRefineSteps_Private(s), why, pre, pre, pre, pre));
-  s->refused = forget;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether the factors are good on all ranks */
-static PetscErrorCode PCSpikeIsNumeric_Private(PC pc, PetscBool *numeric)
+PetscErrorCode PCSpikeIsNumeric_Private(PC pc, PetscBool *numeric)
 {
   PetscFunctionBegin;
   *numeric = ((PC_Spike *)pc->data)->numeric;
@@ -282,7 +225,7 @@ PetscErrorCode PCSpikeRefineVectors_Private(PC pc)
 }
 
 /* Work vectors and sums for residuals; and vectors for b, if there is one, of another type than Pmat has */
-static PetscErrorCode PCSpikeRefineReserve_Private(PC pc, Vec b)
+PetscErrorCode PCSpikeRefineReserve_Private(PC pc, Vec b)
 {
   PCSpikeRefinement *f = &((PC_Spike *)pc->data)->refine;
   PetscBool          same;
@@ -305,7 +248,7 @@ static PetscErrorCode PCSpikeRefineReserve_Private(PC pc, Vec b)
   PETSc 3.26 with CUDA 13.0, of processes that share a busy GPU, now and then lacks one of its two summands in the
   last row of a rank.
 */
-static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x, PetscReal *eta)
+PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x, PetscReal *eta)
 {
   PC_Spike          *s     = (PC_Spike *)pc->data;
   PCSpikeRefinement *f     = &s->refine;
@@ -367,25 +310,7 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  The end of a solve for one or many right-hand sides; eta: the largest, negative where nothing is known; misses: one of
-  them is none
-*/
-static PetscErrorCode PCSpikeRefined_Private(PC pc, PetscReal eta, PetscBool misses)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  if (eta < 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  s->info.solves++;
-  s->info.backward_error = eta;
-  if (!misses) PetscFunctionReturn(PETSC_SUCCESS);
-  s->info.unsolved++;
-  PetscCall(PCSpikeFail_Private(pc, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSpikeRefineOrdered_Private(PC pc, PetscBool trans, Vec b, Vec x, PetscReal *eta)
+PetscErrorCode PCSpikeRefineOrdered_Private(PC pc, PetscBool trans, Vec b, Vec x, PetscReal *eta)
 {
   SpikeOrdered   ordered;
   PetscErrorCode ierr;
@@ -396,334 +321,5 @@ static PetscErrorCode PCSpikeRefineOrdered_Private(PC pc, PetscBool trans, Vec b
   PetscCall(SpikeOrderedEnd(&ordered));
   PetscCall(ierr);
   PetscCall(PCSpikeRefineFollow_Private(pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Whether `auto` has truncated spikes, and a solve misses the tolerance for it: far ends are judged beside their tips,
-  and these may be large where partitions are worse conditioned than the matrix. Then it couples exactly, from the next
-  setup on, until the pattern changes. The same on all ranks
-*/
-static PetscErrorCode PCSpikeRefineExact_Private(PC pc, PetscReal eta, PetscBool *again)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  *again = PETSC_FALSE;
-  if (!(eta > PCSpikeRefineTolerance_Private(s)) || s->type != PC_SPIKE_AUTO || s->coupling.exact)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  *again = (PetscBool)(s->band.coupled && !s->band.full);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, again, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
-  if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(pc, "Backward error %g of a solve with truncated spikes: setting up again with exact coupling\n",
-                      (double)eta));
-  s->coupling.exact = PETSC_TRUE;
-  s->again          = SPIKE_AGAIN_COUPLING;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Whether a setup anew may be better than one of which a solve has this backward error: with exact coupling, with row
-  exchanges, or in one partition. A trial finds factors with boosted pivots of use that are none for a direct solve:
-  refinement comes nearer in more steps than it may take. The same on all ranks
-*/
-static PetscErrorCode PCSpikeRefineMissed_Private(PC pc, PetscReal eta, PetscBool *again)
-{
-  PetscFunctionBegin;
-  PetscCall(PCSpikeRefineExact_Private(pc, eta, again));
-  if (*again || !PCSpikeRefineMisses_Private((const PC_Spike *)pc->data, eta)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSpikeTrialMissed_Private(pc, eta, again));
-  if (*again) PetscCall(PetscInfo(pc, "Backward error %g of a solve: setting up in another way\n", (double)eta));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* x, whose backward error is *eta, once more after other setups, while they are worth it; each is made once */
-static PetscErrorCode PCSpikeRefineAgain_Private(PC pc, PetscBool trans, Vec b, Vec x, PetscReal *eta)
-{
-  PC_Spike      *s      = (PC_Spike *)pc->data;
-  const PetscInt stands = s->refine.stands;
-  PetscBool      again;
-
-  PetscFunctionBegin;
-  for (;;) {
-    const PCSpikeInfo info = s->info; /* the counts of solves go on */
-
-    PetscCall(PCSpikeRefineMissed_Private(pc, *eta, &again));
-    if (!again) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeChanged_Private(pc));
-    PetscCall(PCSetUp(pc));
-    s->info.solves      = info.solves;
-    s->info.refinements = info.refinements;
-    s->info.unsolved    = info.unsolved;
-    s->refine.stands    = stands;
-    PetscCall(PCSpikeApply_Private(pc, trans, b, x));
-    PetscCall(PCSpikeRefineOrdered_Private(pc, trans, b, x, eta));
-  }
-}
-
-PetscErrorCode PCSpikeRefineVec_Private(PC pc, PetscBool trans, Vec b, Vec x)
-{
-  PetscBool checks;
-  PetscReal eta;
-
-  PetscFunctionBegin;
-  PetscCall(PCSpikeRefineChecks_Private(pc, trans, &checks));
-  if (!checks) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(PC_Spike_Refine, pc, b, x, 0));
-  PetscCall(PCSpikeRefineOrdered_Private(pc, trans, b, x, &eta));
-  PetscCall(PetscLogEventEnd(PC_Spike_Refine, pc, b, x, 0));
-  PetscCall(PCSpikeRefineAgain_Private(pc, trans, b, x, &eta));
-  PetscCall(PCSpikeRefined_Private(pc, eta, PCSpikeRefineMisses_Private((const PC_Spike *)pc->data, eta)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Column by column: most need no step, and the product with A is all that is left */
-PetscErrorCode PCSpikeRefineMat_Private(PC pc, PetscBool trans, Mat B, Mat X)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-  PetscBool checks, misses = PETSC_FALSE;
-  PetscInt  ncols;
-  PetscReal eta, worst = -1.0, residual = 0.0;
-  Vec       b, x;
-
-  PetscFunctionBegin;
-  PetscCall(PCSpikeRefineChecks_Private(pc, trans, &checks));
-  if (!checks) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(PC_Spike_Refine, pc, B, X, 0));
-  PetscCall(MatGetSize(X, NULL, &ncols));
-  for (PetscInt c = 0; c < ncols; c++) {
-    PetscErrorCode ierr;
-
-    PetscCall(MatDenseGetColumnVecRead(B, c, &b));
-    PetscCall(MatDenseGetColumnVec(X, c, &x));
-    ierr = PCSpikeRefineOrdered_Private(pc, trans, b, x, &eta);
-    if (!ierr) ierr = PCSpikeRefineAgain_Private(pc, trans, b, x, &eta);
-    PetscCall(MatDenseRestoreColumnVec(X, c, &x)); /* also where memory was short */
-    PetscCall(MatDenseRestoreColumnVecRead(B, c, &b));
-    PetscCall(ierr);
-    misses   = (PetscBool)(misses || PCSpikeRefineMisses_Private(s, eta));
-    worst    = PetscMax(worst, eta);
-    residual = PetscMax(residual, s->refine.residual);
-  }
-  s->refine.residual = residual;
-  PetscCall(PetscLogEventEnd(PC_Spike_Refine, pc, B, X, 0));
-  PetscCall(PCSpikeRefined_Private(pc, worst, misses));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Where each application is a solve, a setup whose factors may be inexact is tried on one right-hand side: a
-  factorization can fail, as with a MatSolverType, where a solve cannot say that it has. What solves need is taken here:
-  a setup can fail for want of memory before other ranks wait. *again: the setup has to be made anew
-*/
-PetscErrorCode PCSpikeRefineVerify_Private(PC pc, PetscBool *again)
-{
-  PC_Spike          *s = (PC_Spike *)pc->data;
-  PCSpikeRefinement *f = &s->refine;
-  PetscBool          checks;
-  PetscMPIInt        flags[2];
-  PetscReal          eta;
-  Vec                b;
-
-  PetscFunctionBegin;
-  *again = PETSC_FALSE;
-  if (f->direct != PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSpikeRefineChecks_Private(pc, PETSC_FALSE, &checks));
-  if (!checks) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSpikeRefineReserve_Private(pc, NULL));
-  flags[0] = s->boosted || s->trial.suspect || s->info.cornerboosted || (s->info.decay > 1e-6 && !s->band.full) ||
-             SpikePrecisionEpsilon(s->precision) > PETSC_MACHINE_EPSILON;
-  flags[1] = !s->numeric;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flags, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
-  if (!flags[0] || flags[1]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSpikeGetProbe_Private(pc, &b));
-  if (!f->x) PetscCall(VecDuplicate(f->d, &f->x));
-  PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, b, f->x));
-  PetscCall(PCSpikeRefine_Private(pc, PETSC_FALSE, b, f->x, &eta));
-  s->info.refinements = 0;
-  if (!PCSpikeRefineMisses_Private(s, eta)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSpikeRefineMissed_Private(pc, eta, again));
-  if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-  s->info.backward_error = eta;
-  PetscCall(PCSpikeFail_Private(pc, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MATSOLVERSPIKE: whether the result of the last solve is good enough to be handed out. A backward error above the
-  tolerance has to be below the square root of the machine epsilon, and where pivots were boosted so has the residual
-*/
-PetscErrorCode PCSpikeRefineStands_Private(PC pc, PetscBool *stands)
-{
-  PC_Spike       *s    = (PC_Spike *)pc->data;
-  const PetscReal most = PetscSqrtReal(PETSC_MACHINE_EPSILON), eta = s->info.backward_error;
-  const PetscBool above = (PetscBool)(eta > PCSpikeRefineTolerance_Private(s));
-
-  PetscFunctionBegin;
-  if (above) *stands = (PetscBool)(eta <= most && !(s->boosted && s->refine.residual > most));
-  else *stands = (PetscBool)!PCSpikeRefineIsHollow_Private(s, eta);
-  if (!*stands || !above) PetscFunctionReturn(PETSC_SUCCESS);
-  s->refine.stands++;
-  PetscCall(PetscInfo(pc,
-                      "The result of a solve stands, though its backward error %g is above the tolerance %g: it is at "
-                      "most %.1e\n",
-                      (double)eta, (double)PCSpikeRefineTolerance_Private(s), (double)most));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A failure of one solve ends here */
-PetscErrorCode PCSpikeRefineRestore_Private(PC pc, PetscBool *restored)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  if (restored) *restored = s->refused;
-  if (s->refused) {
-    s->refused       = PETSC_FALSE;
-    s->numeric       = PETSC_TRUE;
-    s->failtext[0]   = 0;
-    pc->failedreason = PC_NOERROR;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Before a direct solve, or what may be one (unsure): where `auto` has dropped couplings between ranks, a setup that
-  holds them; so are all later ones. Rows are not gathered for what may be many applications in parallel
-*/
-PetscErrorCode PCSpikeRefineWhole_Private(PC pc, PetscBool unsure)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  if (!s->traded || (s->gathers && unsure) || s->refine.direct != PETSC_BOOL3_UNKNOWN)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(pc, "A direct solve drops no couplings between ranks: setting up again\n"));
-  s->whole = PETSC_TRUE;
-  PetscCall(PCSpikeChanged_Private(pc));
-  PetscCall(PCSetUp(pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Whether the results of a solver are looked at by another one, which corrects them: one inside of a preconditioner,
-  or of a method, is printed indented. So is that of a SNES, also of a TS, which takes results as they are: SNESKSPONLY
-  has no second step
-*/
-static PetscErrorCode PCSpikeSolvesInside_Private(KSP ksp, PetscBool *inside)
-{
-  PetscInt  level;
-  PetscBool snes;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetTabLevel((PetscObject)ksp, &level));
-  *inside = (PetscBool)(level != 0);
-  if (!*inside) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeKSPIsOfSNES(ksp, &snes));
-  *inside = (PetscBool)!snes;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  A solve is about to begin, by KSPPREONLY or not, inside of another solver or not. Boosted pivots without a check, and
-  without a shift type that was set, are refused
-*/
-PetscErrorCode PCSpikeSolveBegins_Private(PC pc, KSP ksp)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-  PetscBool restored, once, inside = PETSC_FALSE, checks, numeric = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(PCSpikeRefineRestore_Private(pc, &restored));
-  if (restored) ksp->reason = KSP_CONVERGED_ITERATING;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &once, KSPPREONLY, KSPNONE, ""));
-  if (once) PetscCall(PCSpikeSolvesInside_Private(ksp, &inside));
-  s->refine.armed   = (PetscBool)(once && !inside);
-  s->refine.solving = PETSC_TRUE;
-  if (!s->refine.armed && s->refine.direct == PETSC_BOOL3_UNKNOWN) PCSpikeRefineForget_Private(s);
-  if (s->refine.armed) PetscCall(PCSpikeRefineWhole_Private(pc, PETSC_FALSE));
-  if (!s->refine.armed || !s->boosted || s->shifttype != (MatFactorShiftType)PETSC_DECIDE)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSpikeRefineChecks_Private(pc, ksp->transpose_solve, &checks));
-  if (!checks) PetscCall(PCSpikeIsNumeric_Private(pc, &numeric));
-  if (!checks && numeric) PetscCall(PCFactoredRefuse_Private(pc, ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PCSpikeSolveEnds_Private(PC pc)
-{
-  PetscFunctionBegin;
-  ((PC_Spike *)pc->data)->refine.armed = ((PC_Spike *)pc->data)->refine.solving = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPreSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
-{
-  PetscFunctionBegin;
-  (void)b;
-  (void)x;
-  PetscCall(PCSpikeUnwatch_Private(pc));
-  PetscCall(PCSpikeSolveBegins_Private(pc, ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPostSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
-{
-  PetscFunctionBegin;
-  (void)ksp;
-  (void)b;
-  (void)x;
-  PetscCall(PCSpikeSolveEnds_Private(pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What this file knows, in the view */
-PetscErrorCode PCSpikeRefineView_Private(PC pc, const PCSpikeInfo *info, PetscViewer viewer)
-{
-  const PC_Spike *s = (const PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  if (info->growth >= 0.0)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  growth max |u_ij| / max |a_ij| %.1e\n", (double)info->growth));
-  if (info->inverse_error >= 0.0)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  estimate of ||I - A M^-1|| %.1e\n", (double)info->inverse_error));
-  if (!info->solves) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "  as a direct solver: solves %" PetscInt_FMT ", steps of refinement %" PetscInt_FMT
-                                   ", backward error of the last %.1e\n",
-                                   info->solves, info->refinements, (double)info->backward_error));
-  if (s->refine.residual > 100 * PCSpikeRefineTolerance_Private(s))
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer,
-                             "  residual of the last %.1e of its right-hand side: the matrix is badly scaled, or "
-                             "ill-conditioned, and the solution large\n",
-                             (double)s->refine.residual));
-  if (info->unsolved)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  solves with a backward error above %g: %" PetscInt_FMT "\n",
-                                     (double)PCSpikeRefineTolerance_Private(s), info->unsolved));
-  if (s->refine.stands)
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  results of these that stand, with a backward error up to %.1e: %" PetscInt_FMT
-                                     "\n",
-                                     (double)PetscSqrtReal(PETSC_MACHINE_EPSILON), s->refine.stands));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Defaults, and the functions that a solver calls */
-PetscErrorCode PCSpikeRefineInitialize_Private(PC pc)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  s->presolves       = PETSC_TRUE;
-  s->refine.direct   = PETSC_BOOL3_UNKNOWN;
-  s->refine.follow   = PETSC_BOOL3_UNKNOWN;
-  s->refine.max      = PETSC_DECIDE;
-  s->refine.tol      = (PetscReal)PETSC_DECIDE;
-  s->refine.estimate = PETSC_TRUE;
-
-  pc->ops->presolve      = PCPreSolve_Spike;
-  pc->ops->postsolve     = PCPostSolve_Spike;
-  pc->ops->setuponblocks = PCSetUpOnBlocks_Spike;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -33,21 +33,32 @@ typedef struct {
   PetscBool  above;  /* before them its backward error was above the tolerance                           */
 } PCSpikeRefinement;
 
+/* spikerefine.c */
 PETSC_INTERN Mat            PCSpikeRefineMatrix_Private(PC);
-PETSC_INTERN PetscErrorCode PCSpikeRefineInitialize_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineVectors_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeRefineBegin_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeRefineChecks_Private(PC, PetscBool trans, PetscBool *checks);
+PETSC_INTERN PetscErrorCode PCSpikeRefineReserve_Private(PC, Vec b);
+PETSC_INTERN PetscErrorCode PCSpikeIsNumeric_Private(PC, PetscBool *numeric);
+PETSC_INTERN PetscErrorCode PCSpikeRefine_Private(PC, PetscBool trans, Vec b, Vec x, PetscReal *eta);
+PETSC_INTERN PetscErrorCode PCSpikeRefineOrdered_Private(PC, PetscBool trans, Vec b, Vec x, PetscReal *eta);
+
+/* spikemissed.c: which solves are none, and what follows */
+PETSC_INTERN PetscErrorCode PCSpikeRefineAgain_Private(PC, PetscBool trans, Vec b, Vec x, PetscReal *eta);
+PETSC_INTERN PetscErrorCode PCSpikeRefined_Private(PC, PetscReal eta, PetscBool misses);
 PETSC_INTERN PetscErrorCode PCSpikeRefineVerify_Private(PC, PetscBool *again);
-PETSC_INTERN PetscErrorCode PCSpikeRefineView_Private(PC, const PCSpikeInfo *, PetscViewer);
-PETSC_INTERN PetscErrorCode PCSpikeRefineRestore_Private(PC, PetscBool *restored);
 PETSC_INTERN PetscErrorCode PCSpikeRefineStands_Private(PC, PetscBool *stands);
-PETSC_INTERN PetscErrorCode PCSpikeRefineWhole_Private(PC, PetscBool unsure);
+PETSC_INTERN PetscErrorCode PCSpikeRefineRestore_Private(PC, PetscBool *restored);
+
+/* spikedirect.c */
 PETSC_INTERN PetscErrorCode PCSpikeRefineVec_Private(PC, PetscBool trans, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode PCSpikeRefineMat_Private(PC, PetscBool trans, Mat B, Mat X);
-
+PETSC_INTERN PetscErrorCode PCSpikeRefineWhole_Private(PC, PetscBool unsure);
 PETSC_INTERN PetscErrorCode PCSpikeSolveBegins_Private(PC, KSP);
 PETSC_INTERN PetscErrorCode PCSpikeSolveEnds_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeRefineView_Private(PC, const PCSpikeInfo *, PetscViewer);
+PETSC_INTERN PetscErrorCode PCSpikeRefineInitialize_Private(PC);
 
 /* spikerefineresidual.c */
 PETSC_INTERN PetscErrorCode PCSpikeResidual_Private(PC, PetscBool trans, PetscBool first, Vec b, Vec x, Vec r,

@@ -45,7 +45,6 @@
   amplified. With several partitions and more than SPIKE_TRIAL_COUPLED one partition is tried before such factors are
   taken, where that way is open
 */
-#define SPIKE_TRIAL_ROUNDING 1e2
 #define SPIKE_TRIAL_BACKWARD 1e5
 #define SPIKE_TRIAL_COUPLED  1e-4
 #define SPIKE_TRIAL_USELESS  0.5
@@ -178,7 +177,7 @@ static PetscErrorCode PCSpikeTrialTry_Private(PC pc, PetscReal *error, PetscBool
     /* others may have been exact, and bad as such */
     for (int w = 0; w < SPIKE_WAYS && !s->trial.decided && (s->info.dropped > 0.0 || *error > SPIKE_TRIAL_REFINED); w++)
       if (w != s->trial.way && s->trial.error[w] >= 0.0 && s->trial.error[w] < *error) *good = PETSC_FALSE;
-  } else if (backward <= SPIKE_TRIAL_ROUNDING * epsilon) *good = PETSC_TRUE;
+  } else if (backward <= SPIKE_BACKWARD_ROUNDING) *good = PETSC_TRUE;
   else if (alone) *good = (PetscBool)(*error <= root && backward <= SPIKE_TRIAL_BACKWARD * epsilon);
   else *good = (PetscBool)(*error <= PetscMax(SPIKE_TRIAL_COUPLED, root));
   PetscCall(PetscInfo(pc, "A trial of the factors: wrong by %g, backward error %g%s\n", (double)*error,
@@ -323,17 +322,15 @@ static PetscErrorCode PCSpikeTrialMeasure_Private(PC pc)
 }
 
 /*
-  A direct solve with this backward error has missed its tolerance: with boosted pivots that were of use, or with
-  factors that gave no reason for doubt, of partitions that are worse conditioned than the matrix. The next way, if one
-  is open; each is tried once for a pattern, so that this ends. A shift type that was set asks for boosted pivots;
-  exchanges bring back neither entries that are outside of the band nor what truncated spikes neglect, where these were
-  asked for; and a tolerance below rounding is met by nothing
+  A direct solve has missed its tolerance: with boosted pivots that were of use, or with factors that gave no reason for
+  doubt, of partitions that are worse conditioned than the matrix. The next way, if one is open; each is tried once for
+  a pattern, so that this ends. A shift type that was set asks for boosted pivots; and exchanges bring back neither
+  entries that are outside of the band nor what truncated spikes neglect, where these were asked for
 */
-PetscErrorCode PCSpikeTrialMissed_Private(PC pc, PetscReal backward, PetscBool *again)
+PetscErrorCode PCSpikeTrialMissed_Private(PC pc, PetscBool *again)
 {
   PC_Spike       *s      = (PC_Spike *)pc->data;
-  const PetscBool approx = (PetscBool)(s->info.dropped > 0.0 || (s->band.coupled && !s->band.full) ||
-                                       backward <= SPIKE_TRIAL_ROUNDING * PETSC_MACHINE_EPSILON);
+  const PetscBool approx = (PetscBool)(s->info.dropped > 0.0 || (s->band.coupled && !s->band.full));
   PetscBool       may    = PCSpikeTrialMay_Private(s);
   SpikeWay        next;
 
