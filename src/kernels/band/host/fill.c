@@ -44,39 +44,75 @@ PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
 }
 
 /*
-  Row i of the rank, all of whose band lies in one partition, from entries [0, count) in the scalars of the factors: d
-  is where the diagonal entry goes, next the distance from one column to the next in a row, fu the superdiagonals that
-  are kept. Most rows are such. Returns the sum of the magnitudes.
+  Row i of the rank, all of whose band lies in partition own, from entries [0, count) in the scalars of the matrix; d is
+  where its diagonal entry goes, in the precision of the factors. Most rows are such. Returns the sum of the magnitudes
 */
-static PetscReal SpikeFillRow_Private(PetscInt i, PetscInt kl, PetscInt ku, PetscInt fu, PetscInt count,
-                                      const PetscInt *aj, const PetscScalar *aa, PetscScalar *d, PetscCount next,
-                                      SpikeFillStats *st)
+typedef PetscReal SpikeFillRow(PetscInt i, const SpikeHostPart *own, PetscInt count, const PetscInt *aj,
+                               const PetscScalar *aa, void *d, PetscReal *diagonal, SpikeFillStats *st);
+
+static inline PetscReal SpikeFillRow_Private(PetscSpikePrecision precision, PetscInt i, const SpikeHostPart *own,
+                                             PetscInt count, const PetscInt *aj, const PetscScalar *aa, void *d,
+                                             PetscReal *diagonal, SpikeFillStats *st)
 {
-  PetscReal sum = 0.0;
+  const PetscInt   kl = own->kl, ku = own->ku, fu = own->fu;
+  const PetscCount next = own->ld - 1; /* from one column to the next in a row */
+  PetscReal        sum = 0.0, center = 0.0;
 
   for (PetscInt k = 0; k < count; k++) {
     const PetscInt  c   = aj[k] - i;
     const PetscReal abs = PetscAbsScalar(aa[k]);
 
     sum += abs;
-    if (c > ku || c < -kl) {
+    center = c ? center : abs;
+    if (PetscLikely(c <= fu && c >= -kl)) SpikeHostPut(precision, d, c * next, aa[k]);
+    else if (c > ku || c < -kl) {
       st->dropped += abs;
       st->maxdropped = PetscMax(st->maxdropped, abs);
-    } else if (c <= fu) d[c * next] = aa[k];
+    }
   }
+  *diagonal = center;
   return sum;
+}
+
+/* One for each precision, which is known when it is compiled; the last line takes a semicolon */
+#define SpikeFillRowIn(name, precision) \
+  static PetscReal name(PetscInt i, const SpikeHostPart *own, PetscInt count, const PetscInt *aj, \
+                        const PetscScalar *aa, void *d, PetscReal *diagonal, SpikeFillStats *st) \
+  { \
+    return SpikeFillRow_Private(precision, i, own, count, aj, aa, d, diagonal, st); \
+  } \
+  static SpikeFillRow name
+
+SpikeFillRowIn(SpikeFillRow_Double, PETSC_SPIKE_PRECISION_DOUBLE);
+SpikeFillRowIn(SpikeFillRow_Single, PETSC_SPIKE_PRECISION_SINGLE);
+SpikeFillRowIn(SpikeFillRow_BF16, PETSC_SPIKE_PRECISION_BF16);
+SpikeFillRowIn(SpikeFillRow_FP16, PETSC_SPIKE_PRECISION_FP16);
+
+/*
+  Row r of the rank, the i-th as its columns are counted, with a sum of magnitudes that is not finite, or above the
+  bound of the factors: whether an entry is, or the sum alone
+*/
+static void SpikeFillLarge_Private(PetscInt r, PetscInt i, const SpikeHostPart *own, double bound, PetscInt count,
+                                   const PetscInt *aj, const PetscScalar *aa, SpikeFillStats *st)
+{
+  for (PetscInt k = 0; k < count; k++) {
+    const PetscInt  c   = aj[k] - i;
+    const PetscReal abs = PetscAbsScalar(aa[k]);
+
+    if (PetscIsInfOrNanScalar(aa[k]) && st->badrow < 0) st->badrow = r;
+    if (c <= own->ku && c >= -own->kl && abs > bound && st->overflowrow < 0) st->overflowrow = r;
+  }
 }
 
 PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow,
                               SpikeFillStats *st)
 {
-  SpikeHost      *h  = (SpikeHost *)s->data;
-  const PetscInt  kl = s->kl, ku = s->ku;
-  const PetscInt *place = s->rowplace ? s->rowplace : newrow;
-  const PetscBool plain = (PetscBool)(!newrow && !place && !parts[0].r && !s->nsystems && h->first &&
-                                      !parts[0].colmap &&
-                                      s->precision == (PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
-                                                                                     : PETSC_SPIKE_PRECISION_DOUBLE));
+  SpikeFillRow *const rows[]  = {SpikeFillRow_Double, SpikeFillRow_Single, SpikeFillRow_BF16, SpikeFillRow_FP16};
+  SpikeFillRow *const fillrow = rows[s->precision]; /* in the order of PetscSpikePrecision */
+  SpikeHost          *h       = (SpikeHost *)s->data;
+  const PetscInt      kl = s->kl, ku = s->ku;
+  const PetscInt     *place = s->rowplace ? s->rowplace : newrow;
+  const PetscBool plain = (PetscBool)(!newrow && !place && !parts[0].r && !s->nsystems && h->first && !parts[0].colmap);
   const double    bound = SpikePrecisionBound(s->precision);
   PetscInt        p     = 0;
 
@@ -96,15 +132,13 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
       const SpikeCSR *A = &parts[part];
 
       if (plain && !part && i - kl >= s->start[p] && i + ku < s->start[p + 1]) {
-        const PetscInt       k   = A->ai[r];
+        const PetscInt       k = A->ai[r], count = A->ai[r + 1] - k;
         const SpikeHostPart *own = &h->part[p];
-        PetscScalar         *d   = (PetscScalar *)h->first + h->off[p] + (i - s->start[p]) * own->ld + own->diagonal;
+        const PetscCount     t   = h->off[p] + (i - s->start[p]) * own->ld + own->diagonal;
 
-        rowsum   = SpikeFillRow_Private(i - A->shift, own->kl, own->ku, own->fu, A->ai[r + 1] - k, A->aj + k, A->aa + k,
-                                        d, own->ld - 1, st);
-        diagonal = PetscAbsScalar(*d);
-        for (PetscInt l = 0; PetscIsInfOrNanReal(rowsum) && st->badrow < 0 && l < A->ai[r + 1] - k; l++)
-          if (PetscIsInfOrNanScalar(A->aa[k + l])) st->badrow = r; /* else finite entries, whose sum is not */
+        rowsum = (*fillrow)(i - A->shift, own, count, A->aj + k, A->aa + k, h->first + t * h->ops->size, &diagonal, st);
+        if (PetscIsInfOrNanReal(rowsum) || rowsum > bound)
+          SpikeFillLarge_Private(r, i - A->shift, own, bound, count, A->aj + k, A->aa + k, st);
         st->sum += rowsum;
         continue;
       }
