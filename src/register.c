@@ -113,7 +113,8 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
   than once, also in an application that loads the library with `-dll_append` as well. After `PetscFinalize()` and
   another `PetscInitialize()` it must be called again.
 
-  It ends with an error when petscspike was built for another version, `PetscScalar` or `PetscInt` of PETSc.
+  It ends with an error when petscspike was built for another version, `PetscReal`, `PetscScalar` or `PetscInt` of
+  PETSc.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCBLOCKILU`, `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `MATDIA`, `MATGRIDSTENCIL`,
 `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`

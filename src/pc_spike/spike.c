@@ -184,12 +184,14 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   its diagonal.
 
   The ordering `auto` (the default) takes the band of least work of `MATORDERINGNATURAL` and of `MATORDERINGRCM` of A +
-  A^T on one rank, and the natural ordering with `PCSpikeSetBandwidth()`. On several ranks each rank orders its own
-  rows, and couplings between ranks that lie outside the band then are dropped as by `PCSpikeSetBandwidth()`; `auto`
-  does that where the natural band is cut (`PCSpikeSetMaxBandwidth()`, memory) and loses more, where a rank has fewer
-  rows than it is wide, or where it takes twice the work of what is left, with the iterations that the dropped share
-  costs. A direct solve drops none of them, unless a limit cuts the natural band: it is set up again for another band,
-  and where none fits the rows of a rank, rows are gathered on fewer ranks, as by `MATSOLVERSPIKE`.
+  A^T on one rank; where the pattern is not symmetric, and a bound for all orderings leaves room for a narrower band,
+  also of `MATORDERINGRCM` of the lower triangle; and the natural ordering with `PCSpikeSetBandwidth()`. On several
+  ranks each rank orders its own rows, and couplings between ranks that lie outside the band then are dropped as by
+  `PCSpikeSetBandwidth()`; `auto` does that where the natural band is cut (`PCSpikeSetMaxBandwidth()`, memory) and loses
+  more, where a rank has fewer rows than it is wide, or where it takes twice the work of what is left, with the
+  iterations that the dropped share costs. A direct solve drops none of them, unless a limit cuts the natural band: it
+  is set up again for another band, and where none fits the rows of a rank, rows are gathered on fewer ranks, as by
+  `MATSOLVERSPIKE`.
 
   `MATORDERINGLINES` (-pc_spike_mat_ordering_type lines) finds the lines of line relaxation in the entries of any sparse
   matrix: disjoint paths along the strongest couplings of a rank's rows, whose tridiagonal systems, or block tridiagonal

@@ -369,10 +369,11 @@ static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partition
   Level: intermediate
 
   Notes:
-  Partitions of a rank differ by at most one row. With `PC_SPIKE_TRUNCATED` each needs at least as many rows as the
-  larger half-bandwidth. Where the rows of a rank are too few, as on a coarse grid, it makes fewer partitions, and where
-  a trial finds the factors of several wrong, one, if that costs at most 1e9 operations (`PCSPIKE`); the view and -info
-  tell.
+  Partitions of a rank differ by at most one row, unless some begin at cuts, that is at rows which nothing couples to
+  those before: then they have from half of the mean to a quarter above it. With `PC_SPIKE_TRUNCATED` each needs at
+  least as many rows as the larger half-bandwidth. Where the rows of a rank are too few, as on a coarse grid, it makes
+  fewer partitions, and where a trial finds the factors of several wrong, one, if that costs at most 1e9 operations
+  (`PCSPIKE`); the view and -info tell.
 
   On the host a partition whose own rows have smaller half-bandwidths than the band, by the pattern of the matrix, is
   factored with these: the view prints the least and the largest of them. On a GPU partitions take the time of the
@@ -380,8 +381,7 @@ static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partition
 
   On a GPU the model weighs the steps of long partitions against the interfaces of many, and the iterations that
   truncation costs, estimated from the sizes of the entries beside the diagonal in some rows at the first setup. Where
-  those say nothing, as for a random band of dominance 0.1, few partitions are made, mostly one: slow, and exact up to
-  rounding.
+  those say nothing, as for a random band of dominance 0.1, their number is the one that suits exact coupling.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetLocalPartitions()`, `PCSpikeSetType()`
 @*/

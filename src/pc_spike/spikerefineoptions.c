@@ -49,11 +49,11 @@ static PetscErrorCode PCSpikeGetDirect_Spike(PC pc, PetscBool3 *direct)
 
   Where the backward error stays above the tolerance with spikes that `PC_SPIKE_AUTO` has truncated, the matrix is set
   up again with exact coupling, which stays until its pattern, its band or an option changes; where it stays above it
-  then, with row exchanges, and in one partition if that is cheap (see `PCSPIKE`). Where nothing helps, the solve fails:
-  `KSPSolve()` ends with `KSP_DIVERGED_PC_FAILED`, the view and -info say why. The next solve is free again. So does a
-  solve with boosted pivots whose solution is so large that its backward error says nothing, and whose residual is above
-  the square root of the machine epsilon: the matrix is singular, or nearly. With a shift type that was set
-  (`PCFactorSetShiftType()`) boosted pivots are no failure.
+  then, with row exchanges, and in one partition if that is cheap (see `PCSPIKE`). Where nothing helps, the solve fails.
+  So does a solve with boosted pivots whose solution is so large that its backward error says nothing, and whose
+  residual is above the square root of the machine epsilon: the matrix is singular, or nearly. With a shift type that
+  was set (`PCFactorSetShiftType()`) boosted pivots are no failure. A `KSPSolve()` that fails ends with
+  `KSP_DIVERGED_PC_FAILED`, the view and -info say why, and the next solve is free again.
 
   By default these are solves by `KSPPREONLY`, or its alias `KSPNONE`, that are no part of another linear solver. A
   `KSP` inside of a preconditioner, such as `PCFIELDSPLIT`, `PCMG` or `PCKSP`, is corrected by the Krylov method around
