@@ -391,8 +391,7 @@ static PetscErrorCode DoOption(Fuzz *f, Walk *w)
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSPIKE, &is));
   if (is) {
     const PetscInt            which = FuzzInt(f, 0, direct ? 4 : 5), value = FuzzInt(f, 0, 4);
-    const PetscSpikePrecision whole = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
-                                                                    : PETSC_SPIKE_PRECISION_DOUBLE;
+    const PetscSpikePrecision whole = SPIKE_TEST_PRECISION;
 
     PetscCall(Say(w, "; option %" PetscInt_FMT " = %" PetscInt_FMT, which, value));
     if (which == 0) PetscCall(PCSpikeSetType(pc, types[value % 3]));

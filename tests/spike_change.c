@@ -522,8 +522,7 @@ int main(int argc, char **argv)
   if (memory) {
     PetscCall(TestMemory(1, PETSC_SPIKE_PRECISION_SINGLE, MATORDERINGNATURAL));
     PetscCall(TestMemory(2, PETSC_SPIKE_PRECISION_BF16, MATORDERINGNATURAL));
-    PetscCall(TestMemory(3, PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE,
-                         size == 1 ? MATORDERINGRCM : MATORDERINGNATURAL));
+    PetscCall(TestMemory(3, SPIKE_TEST_PRECISION, size == 1 ? MATORDERINGRCM : MATORDERINGNATURAL));
   } else {
     PetscCall(TestValues(1));
     PetscCall(TestValues(3));

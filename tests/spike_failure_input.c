@@ -309,8 +309,7 @@ static PetscErrorCode TestMemory(void)
     EXPECT(PETSC_ERR_MEM, " GB on one ", KSPSetUp(ksp));
   }
   /* the remedies */
-  PetscCall(PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
-                                                                  : PETSC_SPIKE_PRECISION_DOUBLE));
+  PetscCall(PCSpikeSetPrecision(pc, SPIKE_TEST_PRECISION));
   PetscCall(PCSpikeSetDropoff(pc, 0.01));
   CHECKSOLVES(ksp, A, b);
   PetscCall(PCSpikeGetInfo(pc, &info));
@@ -368,12 +367,11 @@ static PetscErrorCode TestOptions(void)
   PetscReal           dropoff, zeropivot, amount;
   PetscInt            kl, ku, partitions;
   PCSpikeType         type;
-  PetscSpikePrecision precision,
-    own = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
-  MatFactorShiftType shift;
-  PCSpikeInfo        info;
-  Mat                A;
-  PC                 pc;
+  PetscSpikePrecision precision, own = SPIKE_TEST_PRECISION;
+  MatFactorShiftType  shift;
+  PCSpikeInfo         info;
+  Mat                 A;
+  PC                  pc;
 
   PetscFunctionBegin;
   PetscCall(BandCreate(10, PETSC_DECIDE, 1, 2, &A));

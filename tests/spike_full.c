@@ -35,6 +35,20 @@ static PetscErrorCode TestNotDominant(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PCSPIKE in the natural ordering, with so many partitions on each rank, and a solver around it */
+static PetscErrorCode Create(Mat A, PetscInt partitions, KSP *ksp, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPGetPC(*ksp, pc));
+  PetscCall(PCSetType(*pc, PCSPIKE));
+  PetscCall(PCSpikeSetLocalPartitions(*pc, partitions));
+  PetscCall(PCFactorSetMatOrderingType(*pc, MATORDERINGNATURAL));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The band of SpikeTestBandMat() once more, with another dominance, in the same matrix */
 static PetscErrorCode Refill(Mat A, SpikeTestBand *band, PetscReal dominance)
 {
@@ -131,15 +145,11 @@ static PetscErrorCode TestAuto(void)
     const PetscInt K    = widths[k];
     SpikeTestBand  band = {600 * size, K, K, 2.0, SPIKE_TEST_SLOW, 3};
     Mat            A;
+    KSP            ksp;
     PC             pc;
 
     PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
-    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-    PetscCall(PCSetOperators(pc, A, A));
-    PetscCall(PCSetType(pc, PCSPIKE));
-    PetscCall(PCSpikeSetLocalPartitions(pc, 3));
-    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
-    PetscCall(PCSetFromOptions(pc));
+    PetscCall(Create(A, 3, &ksp, &pc));
     PetscCall(CheckAuto(pc, A, PC_SPIKE_TRUNCATED, single, "spikes fall"));
     PetscCall(Refill(A, &band, 1.0001));
     PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, exact, "they do not"));
@@ -162,7 +172,7 @@ static PetscErrorCode TestAuto(void)
     PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
     PetscCall(PCSetUp(pc));
     PetscCall(CheckAuto(pc, A, PC_SPIKE_TRUNCATED, 10.0, "asked for"));
-    PetscCall(PCDestroy(&pc));
+    PetscCall(KSPDestroy(&ksp));
     PetscCall(MatDestroy(&A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,6 +187,7 @@ static PetscErrorCode TestFirst(void)
   PetscMPIInt size;
   PetscInt    parts, start, end;
   Mat         A;
+  KSP         ksp;
   PC          pc;
 
   PetscFunctionBegin;
@@ -185,12 +196,7 @@ static PetscErrorCode TestFirst(void)
   SpikeTestBand slow = {200 * parts, 2, 2, 1.0001, SPIKE_TEST_SLOW, 3}, fast = slow;
   fast.dominance = 6.0;
   PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &fast, PETSC_DECIDE, MATAIJ, &A));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetType(pc, PCSPIKE));
-  PetscCall(PCSpikeSetLocalPartitions(pc, parts / size));
-  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
-  PetscCall(PCSetFromOptions(pc));
+  PetscCall(Create(A, parts / size, &ksp, &pc));
   PetscCall(MatGetOwnershipRange(A, &start, &end));
   for (PetscInt k = 0; k < 3; k++) {
     for (PetscInt i = start; i < PetscMin(end, 190); i++)
@@ -200,7 +206,7 @@ static PetscErrorCode TestFirst(void)
     PetscCall(CheckAuto(pc, A, PC_SPIKE_TRUNCATED, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-6,
                         "a slow first partition"));
   }
-  PetscCall(PCDestroy(&pc));
+  PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -291,13 +297,8 @@ static PetscErrorCode TestLikeLU(void)
     PetscCall(KSPGetPC(lu, &pc));
     PetscCall(PCSetType(pc, PCLU));
     PetscCall(PCFactorSetMatSolverType(pc, MATSOLVERPETSC));
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPGetPC(ksp, &pc));
-    PetscCall(PCSetType(pc, PCSPIKE));
+    PetscCall(Create(A, np, &ksp, &pc));
     PetscCall(PCSpikeSetType(pc, PC_SPIKE_FULL));
-    PetscCall(PCSpikeSetLocalPartitions(pc, np));
-    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
-    PetscCall(KSPSetFromOptions(ksp));
     for (PetscInt trans = 0; trans < 2; trans++) {
       KSPConvergedReason reason;
       PetscReal          best;
@@ -333,7 +334,10 @@ static PetscErrorCode TestLikeLU(void)
 */
 static PetscErrorCode TestWorse(void)
 {
-  const PetscInt  m = 13, K = 3, np = 5;
+  enum {
+    m = 13
+  }; /* the size of an array too */
+  const PetscInt  K = 3, np = 5;
   const PetscReal pivot = 0.03 * PETSC_SQRT_MACHINE_EPSILON;
   PetscMPIInt     size;
   PetscInt        start, end;
@@ -349,7 +353,7 @@ static PetscErrorCode TestWorse(void)
   PetscCall(MatGetOwnershipRange(A, &start, &end));
   for (PetscInt p = 0; p < np; p++) {
     const PetscInt first = start + p * m;
-    PetscScalar    a[13][13]; /* the rows of a partition, eliminated */
+    PetscScalar    a[m][m]; /* the rows of a partition, eliminated */
 
     for (PetscInt i = 0; i < m; i++)
       for (PetscInt j = 0; j < m; j++) a[i][j] = SpikeTestBandEntry(&band, first + i, first + j);
@@ -371,14 +375,9 @@ static PetscErrorCode TestWorse(void)
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(Create(A, np, &ksp, &pc));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_FULL));
-  PetscCall(PCSpikeSetLocalPartitions(pc, np));
   PetscCall(PCSpikeSetMaxRefinements(pc, 1));
-  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
-  PetscCall(KSPSetFromOptions(ksp));
   for (PetscInt again = 0; again < 2; again++)
     for (PetscInt trans = 0; trans < 2; trans++) {
       PetscReal eta = 1.0;
@@ -439,14 +438,8 @@ static PetscErrorCode TestHalf(void)
     KSPConvergedReason reason;
 
     PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(KSPGetPC(ksp, &pc));
-    PetscCall(PCSetType(pc, PCSPIKE));
-    PetscCall(PCSpikeSetLocalPartitions(pc, 3));
+    PetscCall(Create(A, 3, &ksp, &pc));
     PetscCall(PCSpikeSetPrecision(pc, k ? PETSC_SPIKE_PRECISION_FP16 : PETSC_SPIKE_PRECISION_BF16));
-    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
-    PetscCall(KSPSetFromOptions(ksp));
     PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, 0.5, where));
     PetscCall(CheckRefined(ksp, A, where));
     PetscCall(Refill(A, &band, 1.015));
@@ -480,6 +473,7 @@ static PetscErrorCode TestOneOwner(void)
   SpikeTestBand band = {600, 3, 2, 1.0001, SPIKE_TEST_SLOW, 4};
   PetscMPIInt   size, rank;
   Mat           A;
+  KSP           ksp;
   PC            pc;
   char          text[4096];
 
@@ -487,16 +481,11 @@ static PetscErrorCode TestOneOwner(void)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, rank == size - 1 ? band.n : 0, MATAIJ, &A));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetType(pc, PCSPIKE));
-  PetscCall(PCSpikeSetLocalPartitions(pc, 4));
-  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
-  PetscCall(PCSetFromOptions(pc));
+  PetscCall(Create(A, 4, &ksp, &pc));
   PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, EXACTTOL, "one owner"));
   PetscCall(ViewText(pc, sizeof(text), text));
   PetscCall(SpikeTestCheck((PetscBool)(strstr(text, "coupled exactly") != NULL), "one owner: the view is\n%s", text));
-  PetscCall(PCDestroy(&pc));
+  PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -42,14 +42,11 @@ static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PetscSp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const PetscSpikePrecision native = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
-                                                                        : PETSC_SPIKE_PRECISION_DOUBLE;
-
 static PetscErrorCode ExpectDefaults(PC pc, const char when[])
 {
   PetscFunctionBegin;
-  PetscCall(Expect(pc, when, PC_SPIKE_AUTO, native, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 0.0, (PetscReal)1e-8,
-                   100.0 * PETSC_MACHINE_EPSILON, MAT_SHIFT_NONZERO, (PetscReal)PETSC_DECIDE, "auto"));
+  PetscCall(Expect(pc, when, PC_SPIKE_AUTO, SPIKE_TEST_PRECISION, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 0.0,
+                   (PetscReal)1e-8, 100.0 * PETSC_MACHINE_EPSILON, MAT_SHIFT_NONZERO, (PetscReal)PETSC_DECIDE, "auto"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,7 +78,7 @@ static PetscErrorCode TestSetters(void)
   PetscCall(Expect(pc, "other values", PC_SPIKE_BLOCK, PETSC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.0625,
                    MAT_SHIFT_INBLOCKS, 0.75, MATORDERINGNATURAL));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_AUTO));
-  PetscCall(PCSpikeSetPrecision(pc, native));
+  PetscCall(PCSpikeSetPrecision(pc, SPIKE_TEST_PRECISION));
   PetscCall(PCSpikeSetBandwidth(pc, PETSC_DECIDE, PETSC_DECIDE));
   PetscCall(PCSpikeSetLocalPartitions(pc, PETSC_DECIDE));
   PetscCall(PCSpikeSetDropoff(pc, 0.0));

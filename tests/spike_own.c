@@ -223,8 +223,7 @@ static PetscErrorCode TestOperator(const Case *c, MatType type, PCSpikeType coup
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const PetscSpikePrecision best = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
-                                                                      : PETSC_SPIKE_PRECISION_DOUBLE;
+static const PetscSpikePrecision best = SPIKE_TEST_PRECISION;
 
 /* All that may be asked for with one shape, in sections of m rows; few: only a part of it */
 static PetscErrorCode TestShape(const Shape *shape, PetscInt m, PetscInt local, PetscMPIInt size, PCSpikeType coupling,

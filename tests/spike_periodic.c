@@ -401,8 +401,7 @@ static PetscErrorCode TestMany(void)
     PetscCall(CheckInverse(pc, A, PetscMax(coarse[precision], Tolerance()), PetscSpikePrecisions[precision]));
     PetscCall(CheckFound(pc, CountPeriodic(&c), PetscSpikePrecisions[precision]));
   }
-  PetscCall(PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
-                                                                  : PETSC_SPIKE_PRECISION_DOUBLE));
+  PetscCall(PCSpikeSetPrecision(pc, SPIKE_TEST_PRECISION));
   for (PetscInt t = 0; t <= PC_SPIKE_TRIDIAGONAL_PARTITION; t++) {
     PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)t));
     PetscCall(CheckInverse(pc, A, Tolerance(), PCSpikeTridiagonalTypes[t]));

@@ -445,8 +445,7 @@ static PetscErrorCode TestChanges(void)
   ierr = PCSetUp(pc);
   PetscCall(PetscPopErrorHandler());
   PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_INCOMP), "16 bits: error %d", (int)ierr));
-  PetscCall(PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
-                                                                  : PETSC_SPIKE_PRECISION_DOUBLE));
+  PetscCall(PCSpikeSetPrecision(pc, SPIKE_TEST_PRECISION));
   PetscCall(CheckOperator(&c, pc, "after an error"));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));

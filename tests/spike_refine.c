@@ -579,8 +579,7 @@ static PetscErrorCode TestDirect(PetscBool solve)
                              info.refinements));
   }
   /* a trial tells that the factors solve nothing */
-  PetscCall(PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
-                                                                  : PETSC_SPIKE_PRECISION_DOUBLE));
+  PetscCall(PCSpikeSetPrecision(pc, SPIKE_TEST_PRECISION));
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
   PetscCall(PCSpikeSetLocalPartitions(pc, 8 / size));

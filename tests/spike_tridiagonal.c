@@ -416,8 +416,7 @@ static PetscErrorCode TestPivoting(void)
     PetscCall(PCSpikeSetTridiagonalType(pc, PC_SPIKE_TRIDIAGONAL_AUTO));
     PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_BF16));
     PetscCall(CheckError(pc, PETSC_ERR_ARG_INCOMP, "pivoting with bf16"));
-    PetscCall(PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
-                                                                    : PETSC_SPIKE_PRECISION_DOUBLE));
+    PetscCall(PCSpikeSetPrecision(pc, SPIKE_TEST_PRECISION));
     if (rows[k] > 2) { /* as bands */
       PetscCall(PCSpikeSetType(pc, PC_SPIKE_FULL));
       PetscCall(PCSpikeSetLocalPartitions(pc, 2));

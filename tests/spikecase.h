@@ -27,7 +27,7 @@ static inline void SpikeTestCaseInit(SpikeTestCase *c, PetscInt n, PetscInt kl, 
   c->band.seed      = 1 + n + 1000 * kl + 100000 * ku;
   c->type           = PC_SPIKE_TRUNCATED;
   c->local          = 1;
-  c->precision      = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
+  c->precision      = SPIKE_TEST_PRECISION;
   c->window         = 0.0; /* the references have whole spikes */
   c->userkl         = PETSC_DECIDE;
   c->userku         = PETSC_DECIDE;

@@ -11,6 +11,10 @@
 #include <stdarg.h>
 #include "../src/common/petsccompat.h"
 
+/* The precision of vectors, that of factors by default */
+#define SPIKE_TEST_PRECISION \
+  (PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE)
+
 static PetscInt spiketest_checks = 0, spiketest_failures = 0;
 
 /* Prints FAILED and the text when ok is false on any rank of PETSC_COMM_WORLD; collective there */
