@@ -43,7 +43,6 @@ typedef struct {
   PetscReal tol;
   char      pc[32];
   DM        da;
-  Vec       tick; /* of one number, where the others lie: its norm is known when all that was enqueued is done */
 } Bench;
 
 static const char *const kinds[2][NKINDS] = {{"aij", "sell", "dia", "stencil", "stencil, per point",
@@ -199,8 +198,7 @@ static PetscErrorCode TimeProducts(const Bench *b, Mat A, Other other, PetscInt 
   PetscLogDouble t0, t1;
 
   PetscFunctionBegin;
-  PetscCall(BenchFinish(b->tick));
-  PetscCall(PetscTime(&t0));
+  PetscCall(Wait(PETSC_COMM_WORLD, &t0));
   for (PetscInt k = 0; k < b->products; k++) {
     Vec from = x[k % pairs], to = y[k % pairs];
 
@@ -215,8 +213,7 @@ static PetscErrorCode TimeProducts(const Bench *b, Mat A, Other other, PetscInt 
       PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, 3, MPIU_REAL, MPIU_SUM, PETSC_COMM_WORLD));
     }
   }
-  PetscCall(BenchFinish(b->tick));
-  PetscCall(PetscTime(&t1));
+  PetscCall(Wait(PETSC_COMM_WORLD, &t1));
   *t = (double)(t1 - t0) / b->products;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -308,11 +305,9 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
 
       if (r >= 0) t[k][r] = -1.0;
       if (!ksp[k]) continue;
-      PetscCall(BenchFinish(b->tick));
-      PetscCall(PetscTime(&t0));
+      PetscCall(Wait(PETSC_COMM_WORLD, &t0));
       PetscCall(KSPSolve(ksp[k], rhs, x));
-      PetscCall(BenchFinish(b->tick));
-      PetscCall(PetscTime(&t1));
+      PetscCall(Wait(PETSC_COMM_WORLD, &t1));
       PetscCall(KSPGetIterationNumber(ksp[k], &done));
       if (r >= 0) t[k][r] = (double)(t1 - t0) / PetscMax(done, 1);
       if (cg) {
@@ -379,11 +374,9 @@ static PetscErrorCode SolvesTo(const Bench *b, Mat A[])
 
       if (!ksp[k]) continue;
       PetscCall(KSPSetTolerances(ksp[k], b->tol, 0.0, PETSC_CURRENT, k < 2 ? 10000 : PetscMax(its[0], 1)));
-      PetscCall(BenchFinish(b->tick));
-      PetscCall(PetscTime(&t0));
+      PetscCall(Wait(PETSC_COMM_WORLD, &t0));
       PetscCall(KSPSolve(ksp[k], rhs, x));
-      PetscCall(BenchFinish(b->tick));
-      PetscCall(PetscTime(&t1));
+      PetscCall(Wait(PETSC_COMM_WORLD, &t1));
       t[k][PetscMax(r, 0)] = 1e3 * (double)(t1 - t0);
       PetscCall(KSPGetIterationNumber(ksp[k], &its[k]));
       PetscCall(KSPGetConvergedReason(ksp[k], &reason));
@@ -437,10 +430,6 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_pc", b.pc, sizeof(b.pc), NULL));
   PetscCheck(b.rounds >= 1 && b.rounds <= MAXROUNDS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "1 to %d rounds",
              MAXROUNDS);
-  PetscCall(VecCreate(PETSC_COMM_SELF, &b.tick));
-  PetscCall(VecSetSizes(b.tick, 1, 1));
-  PetscCall(VecSetType(b.tick, b.device ? VECCUDA : VECSTANDARD));
-  PetscCall(VecSet(b.tick, 1.0));
   for (PetscInt s = 0; s < nstencils; s++)
     for (PetscInt k = 0; k < nsizes; k++) {
       Mat A[NKINDS];
@@ -466,7 +455,6 @@ int main(int argc, char **argv)
       for (int m = 0; m < NKINDS; m++) PetscCall(MatDestroy(&A[m]));
       PetscCall(DMDestroy(&b.da));
     }
-  PetscCall(VecDestroy(&b.tick));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -65,7 +65,7 @@ typedef struct {
   PetscReal  shift;
   Mat        A, csr;
   VecScatter scatter; /* around <- the layers beside the rank's, as MATAIJ brings them */
-  Vec        x, y, tick, around;
+  Vec        x, y, around;
   Product    p[NWAYS];
   double     bytes; /* that the busiest rank sends for a product */
 } Bench;
@@ -328,8 +328,7 @@ static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleTy
 
   PetscFunctionBegin;
   PetscCall(MatDIASetSchedule(b->A, schedule));
-  PetscCall(BenchFinish(b->tick));
-  PetscCall(PetscTime(&t0));
+  PetscCall(Wait(PETSC_COMM_WORLD, &t0));
   for (PetscInt k = 0; k < b->products; k++) {
     if (what == PART_WITH) PetscCall(MatMult(way < NWAYS ? b->p[way].shell : b->A, b->x, b->y));
     else if (what == PART_WITHOUT) {
@@ -364,8 +363,7 @@ static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleTy
                  (double)PetscRealPart(sum));
     }
   }
-  PetscCall(BenchFinish(b->tick));
-  PetscCall(PetscTime(&t1));
+  PetscCall(Wait(PETSC_COMM_WORLD, &t1));
   *ms = 1e3 * (double)(t1 - t0) / b->products;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -499,11 +497,9 @@ static PetscErrorCode TimeSteps(Bench *b)
       PetscCall(MatDIASetSchedule(b->A, steps[k].schedule));
       /* Iterates far from the solution differ by rounding, those of BiCGStab most: a short first round is compared */
       PetscCall(KSPSetTolerances(ksp[k], 0.0, 0.0, PETSC_MAX_REAL, r < 0 ? PetscMin(b->its, 10) : b->its));
-      PetscCall(BenchFinish(b->tick));
-      PetscCall(PetscTime(&t0));
+      PetscCall(Wait(PETSC_COMM_WORLD, &t0));
       PetscCall(KSPSolve(ksp[k], b->y, x));
-      PetscCall(BenchFinish(b->tick));
-      PetscCall(PetscTime(&t1));
+      PetscCall(Wait(PETSC_COMM_WORLD, &t1));
       PetscCall(KSPGetIterationNumber(ksp[k], &done));
       t[k][PetscMax(r, 0)] = 1e3 * (double)(t1 - t0) / PetscMax(done, 1);
       PetscCall(VecNorm(x, NORM_2, &norm[k]));
@@ -565,11 +561,9 @@ static PetscErrorCode Precisions(Bench *b, PetscInt count, const PetscReal tol[]
         PetscCall(VecGetArrayWrite(b->y, &host)); /* new on the host: the solve brings it to the device */
         for (PetscInt i = 0; i < n; i++) host[i] = (PetscReal)((i % 1000) * 7919 % 1000) / 1000.0 - 0.5;
         PetscCall(VecRestoreArrayWrite(b->y, &host));
-        PetscCall(BenchFinish(b->tick));
-        PetscCall(PetscTime(&t0));
+        PetscCall(Wait(PETSC_COMM_WORLD, &t0));
         PetscCall(KSPSolve(ksp[who], b->y, x));
-        PetscCall(BenchFinish(b->tick));
-        PetscCall(PetscTime(&t1));
+        PetscCall(Wait(PETSC_COMM_WORLD, &t1));
         t[who][PetscMax(r, 0)] = 1e3 * (double)(t1 - t0);
         if (who) continue;
         PetscCall(KSPGetIterationNumber(ksp[who], &its));
@@ -655,10 +649,6 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-rounds", &b.rounds, NULL));
   PetscCheck(b.rounds >= 1 && b.rounds <= MAXROUNDS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "1 to %d rounds",
              MAXROUNDS);
-  PetscCall(VecCreate(PETSC_COMM_SELF, &b.tick));
-  PetscCall(VecSetSizes(b.tick, 1, 1));
-  PetscCall(VecSetType(b.tick, b.device ? VECCUDA : VECSTANDARD));
-  PetscCall(VecSet(b.tick, 1.0));
   for (PetscInt k = 0; k < nsizes; k++) {
     b.n[0] = b.n[1] = sizes[k];
     b.n[2]          = weak ? sizes[k] * size : sizes[k];
@@ -689,7 +679,6 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&b.csr));
     PetscCall(MatDestroy(&b.A));
   }
-  PetscCall(VecDestroy(&b.tick));
   PetscCall(PetscFinalize());
   return 0;
 }

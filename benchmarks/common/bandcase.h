@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bandcase.h: for benchmarks of PCSPIKE: a random band, waiting for a device, times of setups and applications */
+/* bandcase.h: for benchmarks of PCSPIKE: a random band, times of setups and applications */
 #pragma once
 
 #include <petscspike.h>
-#include <petscdevice.h>
-#include <petsctime.h>
+#include "finish.h"
 #include "median.h"
 
 #define MAXREPEAT 200
@@ -63,21 +62,6 @@ static inline PetscErrorCode CreateBand(MPI_Comm comm, PetscInt N, PetscInt K, P
   PetscCall(MatSeqAIJSetPreallocationCSR(*A, ia, ja, a));
   PetscCall(MatMPIAIJSetPreallocationCSR(*A, ia, ja, a));
   PetscCall(PetscFree3(ia, ja, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What was enqueued has happened, on all ranks */
-static inline PetscErrorCode Wait(MPI_Comm comm, PetscLogDouble *now)
-{
-  PetscDeviceContext dctx;
-
-  PetscFunctionBeginUser;
-  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) {
-    PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
-    PetscCall(PetscDeviceContextSynchronize(dctx));
-  }
-  PetscCallMPI(MPI_Barrier(comm));
-  PetscCall(PetscTime(now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* finish.h: the end of what is timed on several ranks and devices */
+/* finish.h: the beginning and the end of what is timed, on several ranks and devices */
 #pragma once
 
-#include <petsc/private/petscimpl.h>
-#include <petscvec.h>
+#include <petscdevice.h>
+#include <petsctime.h>
 
-/*
-  Until all ranks and their devices have nothing left to do: a norm of a short vector, whose cached value does not
-  count, is waited for
-*/
-static inline PetscErrorCode BenchFinish(Vec tick)
+/* What was enqueued has happened, on all ranks */
+static inline PetscErrorCode Wait(MPI_Comm comm, PetscLogDouble *now)
 {
-  PetscReal norm;
+  PetscDeviceContext dctx;
 
-  PetscFunctionBegin;
-  PetscCall(PetscObjectStateIncrease((PetscObject)tick));
-  PetscCall(VecNorm(tick, NORM_2, &norm));
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscFunctionBeginUser;
+  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) {
+    PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
+    PetscCall(PetscDeviceContextSynchronize(dctx));
+  }
+  PetscCallMPI(MPI_Barrier(comm));
+  PetscCall(PetscTime(now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
