@@ -65,8 +65,80 @@ static PetscErrorCode TestUnits(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both backends have the same solutions, to rounding, and no byte passes the host while one applies */
-static PetscErrorCode TestHost(void)
+/*
+  Rows of a matrix with dominant columns, each up to s places from its own: partial pivoting brings them back, with
+  pivots that are larger than all others of their columns by far, in any rounding
+*/
+static void MoveRows(BatchCase *c)
+{
+  const PetscInt kl = c->kl, ku = c->ku, w = kl + ku + 1, s = (PetscMin(kl, ku) + 1) / 2;
+
+  if (!s) return;
+  memset((void *)c->entries, 0, (size_t)c->n * w * sizeof(*c->entries));
+  for (PetscInt q = 0; q < c->t.nsys; q++)
+    for (PetscInt i = c->start[q]; i < c->start[q + 1]; i++) {
+      const PetscInt block = c->start[q] + (i - c->start[q]) / (s + 1) * (s + 1),
+                     rows  = PetscMin(s + 1, c->start[q + 1] - block);
+      const PetscInt from  = block + (i - block + block % 3) % rows; /* row i was this one */
+
+      for (PetscInt j = PetscMax(c->start[q], from - kl + s); j < c->start[q + 1] && j <= from + ku - s; j++)
+        c->entries[(size_t)i * w + kl + j - i] = from == j ? PetscScalar((2 * w) * (Uniform(c->seed, j) > 0 ? 1 : -1))
+                                                           : Random(c->seed, (PetscInt64)from * w + j - from);
+    }
+}
+
+/* The same systems in the host's memory, factored there */
+static PetscErrorCode HostOf(const BatchCase *device, BatchCase *host, SpikePivot *pivot)
+{
+  SpikeBatch    *t = &host->t;
+  const PetscInt w = device->kl + device->ku + 1;
+
+  PetscFunctionBegin;
+  *host = *device;
+  memset((void *)t, 0, sizeof(*t));
+  t->nsys     = device->t.nsys;
+  t->start    = device->start;
+  t->kl       = device->kl;
+  t->ku       = device->ku;
+  t->pivoting = device->t.pivoting;
+  t->k        = &SpikeBatchKernels_Host;
+  PetscCall((*t->k->create)(t));
+  for (PetscInt k = 0; k < t->ngroups * t->lanes; k++) {
+    const PetscInt   q = t->system[k], m = q < 0 ? 0 : host->start[q + 1] - host->start[q];
+    const PetscCount step = (PetscCount)t->width * t->lanes;
+    PetscScalar     *to   = t->a + t->off[k / t->lanes] + k % t->lanes;
+
+    for (PetscInt i = 0; i < t->rows[k / t->lanes]; i++)
+      for (PetscInt d = 0; d < t->width; d++)
+        to[i * step + d * t->lanes] = i < m && d < w ? host->entries[(size_t)(host->start[q] + i) * w + d]
+                                                     : PetscScalar(i >= m && d == host->kl ? 1.0 : 0.0);
+  }
+  PetscCall((*t->k->setup)(t, pivot, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same numbers to rounding, so that both have exchanged the same rows */
+static PetscErrorCode CompareFactors(const SpikeBatch *device, const SpikeBatch *host)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(device->off[device->ngroups], &a));
+  PetscCall(BatchMove(a, device->a, device->off[device->ngroups] * sizeof(*a), PETSC_FALSE));
+  for (PetscInt q = 0; q < host->nsys; q++)
+    for (PetscInt k = 0; k < (host->start[q + 1] - host->start[q]) * host->width; k++) {
+      const PetscScalar x = host->a[host->place[q] + (PetscCount)k * host->lanes],
+                        y = a[device->place[q] + (PetscCount)k * device->lanes];
+
+      Check((PetscBool)(PetscAbsScalar(x - y) <= 1000 * PETSC_MACHINE_EPSILON * (1 + PetscAbsScalar(x))),
+            "differs from the host's", "factors");
+    }
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both backends have the same factors and solutions, to rounding, and no byte passes the host while one applies */
+static PetscErrorCode TestHost(PetscBool pivoting)
 {
   PetscFunctionBegin;
   for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(bandwidths); w++) {
@@ -76,29 +148,13 @@ static PetscErrorCode TestHost(void)
     PetscLogDouble before, after;
     PetscInt       n;
 
-    PetscCall(BatchCaseCreate(&shapes[9], bandwidths[w][0], bandwidths[w][1], PETSC_TRUE, PETSC_FALSE,
+    PetscCall(BatchCaseCreate(&shapes[9], bandwidths[w][0], bandwidths[w][1], PETSC_TRUE, pivoting,
                               &SpikeBatchKernels_CUDA, &device));
+    if (pivoting) MoveRows(&device);
     PetscCall(BatchCaseSetUp(&device, &pivot));
-    n    = device.n;
-    host = device;
-    memset((void *)&host.t, 0, sizeof(host.t));
-    host.t.nsys  = device.t.nsys;
-    host.t.start = device.start;
-    host.t.kl    = device.kl;
-    host.t.ku    = device.ku;
-    host.t.k     = &SpikeBatchKernels_Host;
-    PetscCall((*host.t.k->create)(&host.t));
-    for (PetscInt k = 0; k < host.t.ngroups * host.t.lanes; k++) {
-      const PetscInt   q = host.t.system[k], m = q < 0 ? 0 : host.start[q + 1] - host.start[q];
-      const PetscCount step = (PetscCount)host.t.width * host.t.lanes;
-      PetscScalar     *to   = host.t.a + host.t.off[k / host.t.lanes] + k % host.t.lanes;
-
-      for (PetscInt i = 0; i < host.t.rows[k / host.t.lanes]; i++)
-        for (PetscInt d = 0; d < host.t.width; d++)
-          to[i * step + d * host.t.lanes] = i < m ? host.entries[(size_t)(host.start[q] + i) * host.t.width + d]
-                                                  : PetscScalar(d == host.kl ? 1.0 : 0.0);
-    }
-    PetscCall((*host.t.k->setup)(&host.t, &pivot, NULL));
+    n = device.n;
+    PetscCall(HostOf(&device, &host, &pivot));
+    PetscCall(CompareFactors(&device.t, &host.t));
     PetscCall(PetscMalloc3(n, &b, n, &x, n, &y));
     for (PetscInt i = 0; i < n; i++) b[i] = Random(3, i);
     PetscCall(BatchMemory(n * sizeof(*b), &db));
@@ -122,6 +178,38 @@ static PetscErrorCode TestHost(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With row exchanges equal systems have the same bits in each lane, and a column has them beside others */
+static PetscErrorCode TestBits(void)
+{
+  const BatchShape shape = {"equal", 67, 45, 0};
+  const PetscInt   n     = 67 * 45;
+
+  PetscFunctionBegin;
+  for (PetscInt kl = 3; kl <= 16; kl += 5) {
+    BatchCase    c;
+    SpikePivot   pivot = {0.0, 0.0, 0, -1, 0.0, PETSC_FALSE};
+    PetscScalar *b, *x, *db;
+
+    PetscCall(BatchCaseCreate(&shape, kl, 3, PETSC_FALSE, PETSC_TRUE, &SpikeBatchKernels_CUDA, &c));
+    for (PetscInt k = 45 * (kl + 4); k < n * (kl + 4); k++) c.entries[k] = c.entries[k % (45 * (kl + 4))];
+    PetscCall(BatchCaseSetUp(&c, &pivot));
+    PetscCall(PetscMalloc2(3 * n, &b, 3 * n, &x));
+    for (PetscInt i = 0; i < 3 * n; i++) b[i] = Random(9, i % 45);
+    PetscCall(BatchMemory(3 * n * sizeof(*b), &db));
+    for (int trans = 0; trans < 2; trans++) {
+      PetscCall(BatchMove(db, b, 3 * n * sizeof(*b), PETSC_TRUE));
+      PetscCall((*c.t.k->apply)(&c.t, (PetscBool)trans, 1, db, n, db, n));
+      PetscCall((*c.t.k->apply)(&c.t, (PetscBool)trans, 2, db + n, n, db + n, n));
+      PetscCall(BatchMove(x, db, 3 * n * sizeof(*b), PETSC_FALSE));
+      for (PetscInt i = 45; i < 3 * n; i++) Check((PetscBool)(x[i] == x[i % 45]), "bits of equal systems", "bits");
+    }
+    PetscCall(BatchRelease(db));
+    PetscCall(PetscFree2(b, x));
+    PetscCall(BatchCaseDestroy(&c));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool small = PETSC_FALSE;
@@ -134,14 +222,18 @@ int main(int argc, char **argv)
     each    = 3;
   }
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
-  PetscCall(BatchTestSolves(&SpikeBatchKernels_CUDA, PETSC_FALSE));
-  Report("solves");
-  PetscCall(BatchTestPivots(&SpikeBatchKernels_CUDA, PETSC_FALSE));
-  Report("pivots");
+  for (int pivoting = 0; pivoting < 2; pivoting++) {
+    PetscCall(BatchTestSolves(&SpikeBatchKernels_CUDA, (PetscBool)pivoting));
+    Report(pivoting ? "solves with exchanges" : "solves");
+    PetscCall(BatchTestPivots(&SpikeBatchKernels_CUDA, (PetscBool)pivoting));
+    Report(pivoting ? "pivots with exchanges" : "pivots");
+    PetscCall(TestHost((PetscBool)pivoting));
+    Report(pivoting ? "the same as the host, with exchanges" : "the same as the host");
+  }
+  PetscCall(TestBits());
+  Report("bits");
   PetscCall(TestUnits());
   Report("units of pivots");
-  PetscCall(TestHost());
-  Report("the same as the host");
   printf("1..%d\n", number);
   PetscCall(PetscFinalize());
   return failed ? 1 : 0;

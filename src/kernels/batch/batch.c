@@ -50,7 +50,7 @@ PetscErrorCode SpikeBatchPays(const SpikeBatch *t, PetscBool *pays)
   PetscCount rows;
 
   PetscFunctionBegin;
-  *pays = (PetscBool)(t->nsys >= t->k->least && PetscMax(t->kl, t->ku) <= t->k->widest);
+  *pays = (PetscBool)(t->nsys >= t->k->least && PetscMax(t->kl, t->ku) <= t->k->widest[t->pivoting]);
   if (!*pays) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeBatchPadded(t, t->k->lanes, &rows));
   *pays = (PetscBool)(2.0 * rows <= 3.0 * t->start[t->nsys]);

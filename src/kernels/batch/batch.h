@@ -70,8 +70,11 @@ struct _n_SpikeBatchKernels {
   PetscMemType memtype;
   PetscBool    pivoting; /* has row exchanges */
 
-  /* of a group; of SpikeBatchPays(): systems below which, half-bandwidth above which one band is as fast */
-  PetscInt lanes, least, widest;
+  /*
+    Of a group; of SpikeBatchPays(): systems below which, half-bandwidth above which one band is as fast, without and
+    with row exchanges
+  */
+  PetscInt lanes, least, widest[2];
 
   /* Bytes that create() will allocate, or has: of the matrix, and of all the rest */
   PetscErrorCode (*bytes)(const SpikeBatch *, PetscReal *matrix, PetscReal *rest);

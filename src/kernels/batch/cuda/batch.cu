@@ -13,7 +13,7 @@ static PetscErrorCode SpikeBatchBytes_CUDA(const SpikeBatch *t, PetscReal *matri
   *matrix = sizeof(PetscScalar) * (PetscReal)rows * SpikeBatchWidth(t);
   *rest   = groups * (SPIKE_BATCH_LANES * (PetscReal)(2 * sizeof(PetscInt) + sizeof(double)) + sizeof(PetscInt) +
                     sizeof(PetscInt64)) +
-          sizeof(SpikeBatchReport);
+          sizeof(SpikeBatchReport) + (t->pivoting ? (PetscReal)rows : 0.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -48,27 +48,28 @@ static PetscErrorCode SpikeBatchCreate_CUDA(SpikeBatch *t)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCheck(!t->pivoting, PETSC_COMM_SELF, PETSC_ERR_SUP, "Batches of a CUDA device exchange no rows");
   PetscCall(SpikeStreamOr(t->stream, &stream));
   PetscCall(PetscNew(&h));
   t->data = h;
   PetscCall(SpikeDeviceGet(&h->gpu));
   PetscCall(SpikeBatchLayout(t, SPIKE_BATCH_LANES));
   PetscCall(SpikeMalloc_CUDA((PetscCount)t->off[t->ngroups], &t->a));
+  if (t->pivoting) PetscCall(SpikeMalloc_CUDA((PetscCount)(t->off[t->ngroups] / t->width), &h->exchange));
   PetscCall(SpikeMalloc_CUDA((PetscCount)(t->ngroups * t->lanes), &h->badvalue));
   PetscCall(SpikeMalloc_CUDA(1, &h->report));
   PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport))));
   PetscCall(SpikeBatchUpload_Private(t, h, stream));
-  h->longest   = t->ngroups ? t->rows[0] : 0;
-  h->g.kl      = (int)t->kl;
-  h->g.ku      = (int)t->ku;
-  h->g.width   = (int)t->width;
-  h->g.ngroups = t->ngroups;
-  h->g.first   = h->first;
-  h->g.len     = h->len;
-  h->g.rows    = h->rows;
-  h->g.off     = h->off;
-  h->g.a       = t->a;
+  h->longest    = t->ngroups ? t->rows[0] : 0;
+  h->g.kl       = (int)t->kl;
+  h->g.ku       = (int)t->ku;
+  h->g.width    = (int)t->width;
+  h->g.ngroups  = t->ngroups;
+  h->g.first    = h->first;
+  h->g.len      = h->len;
+  h->g.rows     = h->rows;
+  h->g.off      = h->off;
+  h->g.a        = t->a;
+  h->g.exchange = h->exchange;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,7 +79,7 @@ static PetscErrorCode SpikeBatchDestroy_CUDA(SpikeBatch *t)
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeFree_CUDA(t->a, h->badvalue, h->report, h->first, h->len, h->rows, h->off));
+  PetscCall(SpikeFree_CUDA(t->a, h->exchange, h->badvalue, h->report, h->first, h->len, h->rows, h->off));
   PetscCall(SpikeFreeHost_CUDA(h->hostreport));
   PetscCall(SpikeBatchLayoutDestroy(t));
   PetscCall(PetscFree(t->data));
@@ -135,7 +136,9 @@ static PetscErrorCode SpikeBatchApply_CUDA(SpikeBatch *t, PetscBool trans, Petsc
   PetscFunctionBegin;
   if (!h->longest || !nrhs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeStreamOr(t->stream, &stream));
-  if (trans) PetscCall(SpikeBatchSolveTrans_CUDA(h, nrhs, b, ldb, x, ldx, stream));
+  if (t->pivoting && trans) PetscCall(SpikeBatchSolvePivotedTrans_CUDA(h, nrhs, b, ldb, x, ldx, stream));
+  else if (t->pivoting) PetscCall(SpikeBatchSolvePivoted_CUDA(h, nrhs, b, ldb, x, ldx, stream));
+  else if (trans) PetscCall(SpikeBatchSolveTrans_CUDA(h, nrhs, b, ldb, x, ldx, stream));
   else PetscCall(SpikeBatchSolve_CUDA(h, nrhs, b, ldb, x, ldx, stream));
   PetscCall(PetscLogGpuFlops(nrhs * (2.0 * t->width - 1.0) * t->start[t->nsys]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -144,10 +147,10 @@ static PetscErrorCode SpikeBatchApply_CUDA(SpikeBatch *t, PetscBool trans, Petsc
 const SpikeBatchKernels SpikeBatchKernels_CUDA = {
   /* name */ "cuda",
   /* memtype */ PETSC_MEMTYPE_CUDA,
-  /* pivoting */ PETSC_FALSE,
+  /* pivoting */ PETSC_TRUE,
   /* lanes */ SPIKE_BATCH_LANES,
-  /* least */ 4096, /* a thread each: with fewer a device is not busy */
-  /* widest */ 4,   /* above it a setup, by its fill, takes longer than one band's */
+  /* least */ 4096,     /* a thread each: with fewer a device is not busy */
+  /* widest */ {4, 16}, /* 4: above it a setup, by its fill, takes longer than one band's; 16 was not measured */
   /* bytes */ SpikeBatchBytes_CUDA,
   /* create */ SpikeBatchCreate_CUDA,
   /* destroy */ SpikeBatchDestroy_CUDA,

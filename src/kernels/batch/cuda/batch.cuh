@@ -23,6 +23,7 @@ struct SpikeBatchGroups {
   const PetscInt   *rows;        /* [ngroups] */
   const PetscInt64 *off;         /* [ngroups] first element */
   PetscScalar      *a;
+  unsigned char    *exchange; /* as in batch.h; NULL without row exchanges */
 };
 
 struct SpikeBatchCUDA {
@@ -31,6 +32,7 @@ struct SpikeBatchCUDA {
   PetscInt          *first, *len, *rows;
   PetscInt64        *off;
   double            *badvalue; /* [32 ngroups] of the first bad pivot of each lane */
+  unsigned char     *exchange; /* [rows of all groups * 32] */
   SpikeBatchReport  *report, *hostreport;
   const SpikeDevice *gpu;
 };
@@ -62,6 +64,17 @@ static inline PetscErrorCode SpikeBatchDispatch(const SpikeBatchGroups &t, F &&c
   return call(SpikeBatchBand<16, 16, false>());
 }
 
+/* The same for kernels with row exchanges, in which the half-bandwidths of U are up to twice as large */
+template <typename F>
+static inline PetscErrorCode SpikeBatchDispatchPivoted(const SpikeBatchGroups &t, F &&call)
+{
+  const int K = PetscMax(t.kl, t.ku);
+
+  if (K <= 4) return call(SpikeBatchBand<4, 4, false>());
+  if (K <= 8) return call(SpikeBatchBand<8, 8, false>());
+  return call(SpikeBatchBand<16, 16, false>());
+}
+
 /* c - a b */
 __device__ static inline PetscScalar SpikeBatchFnma(PetscScalar a, PetscScalar b, PetscScalar c)
 {
@@ -87,9 +100,14 @@ static inline size_t SpikeBatchResident(size_t shared, size_t least)
   return PetscMax(shared / 3, least);
 }
 
-/* factor.cu, solve.cu, solvetrans.cu */
+/* factor.cu, solve.cu, solvetrans.cu; pivotedsolve.cu and pivotedsolvetrans.cu with row exchanges */
 PETSC_INTERN PetscErrorCode SpikeBatchSetUp_CUDA(SpikeBatch *, SpikePivot *, const double *);
 PETSC_INTERN PetscErrorCode SpikeBatchSolve_CUDA(const SpikeBatchCUDA *, PetscInt nrhs, const PetscScalar *b,
                                                  PetscCount ldb, PetscScalar *x, PetscCount ldx, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpikeBatchSolveTrans_CUDA(const SpikeBatchCUDA *, PetscInt nrhs, const PetscScalar *b,
                                                       PetscCount ldb, PetscScalar *x, PetscCount ldx, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpikeBatchSolvePivoted_CUDA(const SpikeBatchCUDA *, PetscInt nrhs, const PetscScalar *b,
+                                                        PetscCount ldb, PetscScalar *x, PetscCount ldx, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpikeBatchSolvePivotedTrans_CUDA(const SpikeBatchCUDA *, PetscInt nrhs,
+                                                             const PetscScalar *b, PetscCount ldb, PetscScalar *x,
+                                                             PetscCount ldx, cudaStream_t);

@@ -3,54 +3,8 @@
   factor.cu: LU of a batch on CUDA devices: the last rows of U in registers, in shared memory where they are many, or
   where they have been written if a device has no room for that
 */
-#include "batch.cuh"
+#include "pivots.cuh"
 #include "kernels/common/cuda/memory.cuh"
-
-/* Pivot policy; tol and boost are in units of *unit, 0 counting as 1, where there is one */
-struct SpikeBatchPolicy {
-  double        tol, boost;
-  const double *unit;
-};
-
-/* What a lane has seen */
-struct SpikeBatchSeen {
-  PetscReal          tol, boost, badvalue;
-  PetscInt           bad; /* row of the system, -1 for none */
-  unsigned long long nboost;
-};
-
-/* u of row i, or what replaces it */
-__device__ static inline PetscScalar SpikeBatchPivot(SpikeBatchSeen &seen, PetscScalar u, PetscInt i, PetscInt len)
-{
-  const PetscReal abs = SpikeAbs(u);
-
-  if (i >= len || (abs > seen.tol && abs <= PETSC_MAX_REAL)) return u;
-  if (seen.boost > (PetscReal)0.0 && abs <= seen.tol) {
-    seen.nboost++;
-    return abs > (PetscReal)0.0 ? u * (seen.boost / abs) : PetscScalar(seen.boost);
-  }
-  if (seen.bad < 0) {
-    seen.bad      = i;
-    seen.badvalue = abs;
-  }
-  return PetscScalar(1.0);
-}
-
-__device__ static inline SpikeBatchSeen SpikeBatchSeenBegin(const SpikeBatchPolicy &p)
-{
-  const double scale = p.unit && *p.unit > 0.0 ? *p.unit : 1.0;
-
-  return {(PetscReal)(p.tol * scale), (PetscReal)(p.boost * scale), (PetscReal)0.0, -1, 0};
-}
-
-__device__ static inline void SpikeBatchSeenEnd(const SpikeBatchSeen &seen, PetscInt first, PetscInt lane,
-                                                double *badvalue, SpikeBatchReport *report)
-{
-  if (seen.nboost) atomicAdd(&report->nboost, seen.nboost);
-  if (seen.bad < 0) return;
-  badvalue[lane] = (double)seen.badvalue;
-  atomicMax(&report->badrow, ~(unsigned long long)(first + seen.bad));
-}
 
 /* Rows of U in registers: u[k][j] = u_(i-k-1, i-k-1+j), u[k][0] the inverse of the pivot */
 template <int KLMAX, int KUMAX>
@@ -186,6 +140,11 @@ PetscErrorCode SpikeBatchSetUp_CUDA(SpikeBatch *t, SpikePivot *pivot, const doub
   if (!t->ngroups) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeStreamOr(t->stream, &stream));
   PetscCallCUDA(cudaMemsetAsync(h->report, 0, sizeof(*h->report), stream));
+  if (t->pivoting) {
+    PetscCall(SpikeBatchFactorPivoted_CUDA(h, policy, stream));
+    PetscCall(PetscLogGpuFlops((2.0 * (t->kl + t->ku) + 1.0) * t->kl * t->start[t->nsys]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(SpikeBatchDispatch(h->g, [&](auto band) {
     typedef decltype(band) B;
 

@@ -6,6 +6,6 @@ PetscErrorCode SpikeBatchSolve_CUDA(const SpikeBatchCUDA *h, PetscInt nrhs, cons
                                     PetscScalar *x, PetscCount ldx, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(SpikeBatchSolveColumns<false>(h, nrhs, b, ldb, x, ldx, stream));
+  PetscCall(SpikeBatchSolvePlain<false>(h, nrhs, b, ldb, x, ldx, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

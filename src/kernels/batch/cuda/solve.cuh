@@ -13,15 +13,15 @@
 #define SPIKE_BATCH_LD    (SPIKE_BATCH_LANES + 1) /* so that columns of a patch lie in different banks */
 #define SPIKE_BATCH_AHEAD 2                       /* patches on their way */
 
-/* Vectors of a group in shared memory: all of their patches, or as many as are worked on */
-template <bool INSHARED>
+/* Vectors of a group in shared memory: all of their patches, or a ring of as many as are worked on */
+template <bool INSHARED, int RING>
 struct SpikeBatchVector {
   PetscScalar *patch;
   PetscInt     first, len, patches; /* of this lane's system; patches of the longest */
 
   __device__ PetscScalar *at(PetscInt k) const
   {
-    return patch + (INSHARED ? k : k % (SPIKE_BATCH_AHEAD + 1)) * (SPIKE_BATCH_PATCH * SPIKE_BATCH_LD);
+    return patch + (INSHARED ? k : k % RING) * (SPIKE_BATCH_PATCH * SPIKE_BATCH_LD);
   }
   /* patch k <- its rows, which are there after wait(); zeros after the end of a system */
   __device__ void fetch(PetscInt k, const PetscScalar *from) const
@@ -145,9 +145,9 @@ struct SpikeBatchLowerTrans {
   there) and stored to `to` (NULL: they stay). a: element 0 of row 0, of those that the pass reads; lo, hi: which of
   its N elements are stored
 */
-template <typename P, bool UPWARDS, bool INSHARED>
-__device__ static inline void SpikeBatchPass(const SpikeBatchVector<INSHARED> &v, PetscInt m, const PetscScalar *a,
-                                             int width, int lo, int hi, const PetscScalar *from, PetscScalar *to)
+template <typename P, bool UPWARDS, typename V>
+__device__ static inline void SpikeBatchPass(const V &v, PetscInt m, const PetscScalar *a, int width, int lo, int hi,
+                                             const PetscScalar *from, PetscScalar *to)
 {
   constexpr int ROWSAHEAD = SpikeBatchRowsAhead<P::N>::value;
   PetscScalar   f[ROWSAHEAD][P::N];
@@ -182,6 +182,14 @@ __device__ static inline void SpikeBatchPass(const SpikeBatchVector<INSHARED> &v
   }
 }
 
+/* What a warp has stored it fetches again */
+__device__ static inline void SpikeBatchBetween()
+{
+  SpikeCopyWait();
+  __threadfence_block();
+  __syncwarp();
+}
+
 template <typename B, bool TRANSPOSED, bool INSHARED>
 __global__ void __launch_bounds__(SPIKE_BATCH_LANES)
   SpikeBatchSolve_Kernel(const __grid_constant__ SpikeBatchGroups t, int nrhs, const PetscScalar *b, PetscCount ldb,
@@ -196,52 +204,58 @@ __global__ void __launch_bounds__(SPIKE_BATCH_LANES)
   const PetscScalar *bc = b + col * ldb;
   PetscScalar       *xc = x + col * ldx, *between = INSHARED ? NULL : xc;
 
-  const SpikeBatchVector<INSHARED> v = {(PetscScalar *)shared, t.first[lane], t.len[lane], patches};
+  const SpikeBatchVector<INSHARED, SPIKE_BATCH_AHEAD + 1> v = {(PetscScalar *)shared, t.first[lane], t.len[lane],
+                                                               patches};
 
   if (!m) return;
   if (TRANSPOSED) SpikeBatchPass<SpikeBatchUpperTrans<KUMAX>, false>(v, m, diagonal, width, 0, ku + 1, bc, between);
   else SpikeBatchPass<SpikeBatchLower<KLMAX>, false>(v, m, a, width, KLMAX - kl, KLMAX, bc, between);
-  if (!INSHARED) { /* what this warp has stored it fetches again */
-    SpikeCopyWait();
-    __threadfence_block();
-    __syncwarp();
-  }
+  if (!INSHARED) SpikeBatchBetween();
   if (TRANSPOSED) SpikeBatchPass<SpikeBatchLowerTrans<KLMAX>, true>(v, m, a, width, KLMAX - kl, KLMAX, between, xc);
   else SpikeBatchPass<SpikeBatchUpper<KUMAX>, true>(v, m, diagonal, width, 0, ku + 1, between, xc);
 }
 
-template <typename B, bool TRANSPOSED>
-static PetscErrorCode SpikeBatchSolve_Private(const SpikeBatchCUDA *h, PetscInt nrhs, const PetscScalar *b,
-                                              PetscCount ldb, PetscScalar *x, PetscCount ldx, cudaStream_t stream)
+typedef void (*SpikeBatchSolver)(SpikeBatchGroups, int, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+
+/*
+  All columns by one of two kernels: with all patches of a vector in shared memory, or with a ring of so many, whatever
+  the number of columns is
+*/
+static inline PetscErrorCode SpikeBatchSolveColumns(const SpikeBatchCUDA *h, SpikeBatchSolver inshared,
+                                                    SpikeBatchSolver inring, int ring, PetscInt nrhs,
+                                                    const PetscScalar *b, PetscCount ldb, PetscScalar *x,
+                                                    PetscCount ldx, cudaStream_t stream)
 {
+  const PetscInt most    = PetscMax(1, PETSC_INT32_MAX / PetscMax(h->g.ngroups, 1)); /* blocks of a launch */
   const PetscInt patches = (h->longest + SPIKE_BATCH_PATCH - 1) / SPIKE_BATCH_PATCH;
-  const size_t   patch   = (size_t)SPIKE_BATCH_PATCH * SPIKE_BATCH_LD * sizeof(PetscScalar),
-               whole = (size_t)patches * patch, ring = (SPIKE_BATCH_AHEAD + 1) * patch;
-  const bool   resident = whole <= SpikeBatchResident((size_t)h->gpu->shared, ring);
-  const size_t bytes    = resident ? whole : ring;
-  const auto   kernel   = resident ? SpikeBatchSolve_Kernel<B, TRANSPOSED, true>
-                                   : SpikeBatchSolve_Kernel<B, TRANSPOSED, false>;
+  const size_t   patch = (size_t)SPIKE_BATCH_PATCH * SPIKE_BATCH_LD * sizeof(PetscScalar), whole = patches * patch;
+  const bool     resident = whole <= SpikeBatchResident((size_t)h->gpu->shared, ring * patch);
+  const size_t   bytes    = resident ? whole : ring * patch;
+  const auto     kernel   = resident ? inshared : inring;
 
   PetscFunctionBegin;
   PetscCall(SpikeKernelFit((const void *)kernel, SPIKE_BATCH_LANES, bytes));
-  kernel<<<(unsigned int)(h->g.ngroups * nrhs), SPIKE_BATCH_LANES, bytes, stream>>>(h->g, (int)nrhs, b, ldb, x, ldx);
-  PetscCallCUDA(cudaGetLastError());
+  for (PetscInt c = 0; c < nrhs; c += most) {
+    const PetscInt count = PetscMin(most, nrhs - c);
+
+    kernel<<<(unsigned int)(h->g.ngroups * count), SPIKE_BATCH_LANES, bytes, stream>>>(h->g, (int)count, b + c * ldb,
+                                                                                       ldb, x + c * ldx, ldx);
+    PetscCallCUDA(cudaGetLastError());
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <bool TRANSPOSED>
-static PetscErrorCode SpikeBatchSolveColumns(const SpikeBatchCUDA *h, PetscInt nrhs, const PetscScalar *b,
-                                             PetscCount ldb, PetscScalar *x, PetscCount ldx, cudaStream_t stream)
+static PetscErrorCode SpikeBatchSolvePlain(const SpikeBatchCUDA *h, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
+                                           PetscScalar *x, PetscCount ldx, cudaStream_t stream)
 {
-  const PetscInt most = PetscMax(1, PETSC_INT32_MAX / PetscMax(h->g.ngroups, 1)); /* blocks of a launch */
-
   PetscFunctionBegin;
-  for (PetscInt c = 0; c < nrhs; c += most) {
-    const PetscInt count = PetscMin(most, nrhs - c);
+  PetscCall(SpikeBatchDispatch(h->g, [&](auto band) {
+    typedef decltype(band) B;
 
-    PetscCall(SpikeBatchDispatch(h->g, [&](auto band) {
-      return SpikeBatchSolve_Private<decltype(band), TRANSPOSED>(h, count, b + c * ldb, ldb, x + c * ldx, ldx, stream);
-    }));
-  }
+    return SpikeBatchSolveColumns(h, SpikeBatchSolve_Kernel<B, TRANSPOSED, true>,
+                                  SpikeBatchSolve_Kernel<B, TRANSPOSED, false>, SPIKE_BATCH_AHEAD + 1, nrhs, b, ldb, x,
+                                  ldx, stream);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,6 +6,6 @@ PetscErrorCode SpikeBatchSolveTrans_CUDA(const SpikeBatchCUDA *h, PetscInt nrhs,
                                          PetscScalar *x, PetscCount ldx, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(SpikeBatchSolveColumns<true>(h, nrhs, b, ldb, x, ldx, stream));
+  PetscCall(SpikeBatchSolvePlain<true>(h, nrhs, b, ldb, x, ldx, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
