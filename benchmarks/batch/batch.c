@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* batch.c: batches of narrow bands in PCSPIKE against one band, LAPACK, cuSPARSE and the rate of a copy, in one run */
 static char help
-  [] = "Independent bands, dominant, one after the other in one matrix; ms:\n"
+  [] = "Independent bands, one after the other in one matrix; ms:\n"
        "  first    setup from scratch\n"
        "  setup    setup with new values in the same pattern\n"
        "  apply    one right-hand side: the mean of a train of them\n"
@@ -14,6 +14,8 @@ static char help
        "  -cases <512,512,2,...>    triples systems,rows,half-bandwidth\n"
        "  -repeat <20>, -train <20> repetitions, applies that are timed together\n"
        "  -one <true>, -lapack <true>, -gpsv <true>  those columns\n"
+       "  -pc_spike_pivoting        row exchanges, of which gpsv and LAPACK have their own in any case\n"
+       "  -dominant <true>          false: weak diagonals, so that rows change places, and residuals grow\n"
        "  -mat_type aijcusparse     on a GPU; any option of PCSPIKE\n\n";
 
 #include "../common/copyrate.h"
@@ -32,10 +34,12 @@ typedef struct {
   PetscReal rate;
 } Run;
 
-/* Entry at distance d in row i of a system: dominant, the same in each of a few hundred systems */
+static PetscBool dominant = PETSC_TRUE;
+
+/* Entry at distance d in row i of a system: mostly dominant, the same in each of a few hundred systems */
 static PetscScalar Entry(PetscInt q, PetscInt i, PetscInt d, PetscInt K)
 {
-  if (d) return Uniform((uint64_t)(q % 257) * 65536 + i, (uint64_t)(d + K));
+  if (d || !dominant) return Uniform((uint64_t)(q % 257) * 65536 + i, (uint64_t)(d + K));
   return 2.0 * K + 0.5 + 0.25 * Uniform((uint64_t)q, (uint64_t)i);
 }
 
@@ -145,7 +149,7 @@ static PetscErrorCode TimeCuSPARSE(const Run *run, PetscInt nsys, PetscInt m, Ve
 #endif
 
 static PetscErrorCode TimePC(const Run *run, Mat A, Vec b, Vec x, PCSpikeBatchType type, double ms[3],
-                             PetscInt *systems)
+                             PetscInt *systems, PetscBool *exchanges)
 {
   PC          pc;
   PCSpikeInfo info;
@@ -162,6 +166,7 @@ static PetscErrorCode TimePC(const Run *run, Mat A, Vec b, Vec x, PCSpikeBatchTy
   ms[2] = Median(run->repeat, apply);
   PetscCall(PCSpikeGetInfo(pc, &info));
   *systems = info.systems;
+  PetscCall(PCSpikeGetPivoting(pc, exchanges));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -173,6 +178,7 @@ static PetscErrorCode Case(const Run *run, PetscInt nsys, PetscInt m, PetscInt K
   double    ours[3], band[3] = {NAN, NAN, NAN}, lapack = NAN, gpsv = NAN, floor;
   PetscReal rnorm, bnorm, differs = 0.0;
   PetscInt  systems, none;
+  PetscBool exchanges;
 
   PetscFunctionBeginUser;
   PetscCall(CreateBatch(nsys, m, K, &A));
@@ -180,8 +186,8 @@ static PetscErrorCode Case(const Run *run, PetscInt nsys, PetscInt m, PetscInt K
   PetscCall(VecDuplicate(b, &r));
   PetscCall(VecSet(b, 1.0));
   PetscCall(MatMult(A, b, r)); /* the matrix is where it will be used */
-  if (run->one) PetscCall(TimePC(run, A, b, x, PC_SPIKE_BATCH_NEVER, band, &none));
-  PetscCall(TimePC(run, A, b, x, PC_SPIKE_BATCH_ALWAYS, ours, &systems));
+  if (run->one) PetscCall(TimePC(run, A, b, x, PC_SPIKE_BATCH_NEVER, band, &none, &exchanges));
+  PetscCall(TimePC(run, A, b, x, PC_SPIKE_BATCH_ALWAYS, ours, &systems, &exchanges));
   PetscCall(MatMult(A, x, r));
   PetscCall(VecAYPX(r, -1.0, b));
   PetscCall(VecNorm(r, NORM_2, &rnorm));
@@ -192,7 +198,9 @@ static PetscErrorCode Case(const Run *run, PetscInt nsys, PetscInt m, PetscInt K
     PetscCall(TimeCuSPARSE(run, nsys, m, x, &gpsv, &differs));
   }
 #endif
-  floor = 1e3 * (2.0 * K + 3.0) * nsys * m * sizeof(PetscScalar) / (double)run->rate;
+  /* with row exchanges K more diagonals of U, and a byte a row */
+  floor = (2.0 * K + 3.0) * sizeof(PetscScalar) + (exchanges ? (double)K * sizeof(PetscScalar) + 1.0 : 0.0);
+  floor *= 1e3 * nsys * m / (double)run->rate;
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "%8" PetscInt_FMT " %5" PetscInt_FMT " %3" PetscInt_FMT
                         " %9.1f %9.4f %9.4f %6.2f %10.4f %9.4f %11.2f %7.1f %9.4f %6.2f %9.1e%s\n",
@@ -231,6 +239,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-one", &run.one, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-lapack", &run.lapack, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-gpsv", &run.gpsv, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-dominant", &dominant, NULL));
   PetscCall(CopyRate(PETSC_COMM_SELF, &run.rate));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "a copy moves %.0f GB/s\n", (double)(run.rate * 1e-9)));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %5s %3s %9s %9s %9s %6s %20s %19s %16s %9s\n", "systems", "rows", "K",
