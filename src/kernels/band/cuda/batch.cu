@@ -15,9 +15,9 @@ struct SpikeBatchTarget {
 };
 
 /*
-  A block assembles `rows` rows of a group in shared memory and writes them in whole lines. Threads side by side read
-  rows side by side of one system, which follow one another in the matrix. *joined: the complement of the first row that
-  couples two systems
+  A block assembles `rows` rows of a group in shared memory and writes them in whole lines, with zeros in the diagonals
+  that row exchanges fill later. Threads side by side read rows side by side of one system, which follow one another in
+  the matrix. *joined: the complement of the first row that couples two systems
 */
 template <typename S>
 __global__ void __launch_bounds__(SPIKE_BATCH_THREADS)
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(SPIKE_BATCH_THREADS)
   extern __shared__ __align__(16) char shared[];
   PetscScalar                         *slab  = (PetscScalar *)shared;
   const SpikeBatchGroups              &t     = f.g;
-  const int                            width = t.width, ld = SPIKE_BATCH_LANES + 1;
+  const int                            width = t.width, inside = t.kl + 1 + t.ku, ld = SPIKE_BATCH_LANES + 1;
   const PetscInt64                     units = (PetscInt64)t.ngroups * f.pieces;
   SpikeFillSeen                        mine  = {0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull};
 
@@ -41,12 +41,12 @@ __global__ void __launch_bounds__(SPIKE_BATCH_THREADS)
       const int      r = e % f.rows, l = e / f.rows;
       const PetscInt first = t.first[group * SPIKE_BATCH_LANES + l], len = t.len[group * SPIKE_BATCH_LANES + l],
                      li = i0 + r, i = first + li;
-      PetscScalar *to  = slab + (PetscInt64)r * width * ld + l;
+      PetscScalar *to  = slab + (PetscInt64)r * inside * ld + l;
       double       sum = 0.0;
       PetscInt     row;
 
       if (r >= rows) continue;
-      for (int d = 0; d < width; d++) to[d * ld] = PetscScalar(d == t.kl && li >= len ? 1.0 : 0.0);
+      for (int d = 0; d < inside; d++) to[d * ld] = PetscScalar(d == t.kl && li >= len ? 1.0 : 0.0);
       if (li >= len) continue;
       row = oldrow ? oldrow[i] : i;
       source.each(row, i, [&](PetscScalar v, PetscInt distance) {
@@ -69,8 +69,18 @@ __global__ void __launch_bounds__(SPIKE_BATCH_THREADS)
     __syncthreads();
     PetscScalar *out = t.a + t.off[group] + (PetscInt64)i0 * width * SPIKE_BATCH_LANES;
 
-    for (int e = threadIdx.x; e < rows * width * SPIKE_BATCH_LANES; e += SPIKE_BATCH_THREADS)
+    for (int e = threadIdx.x; e < rows * inside * SPIKE_BATCH_LANES && inside == width; e += SPIKE_BATCH_THREADS)
       out[e] = slab[e / SPIKE_BATCH_LANES * ld + e % SPIKE_BATCH_LANES];
+    for (int r = 0; r < rows && inside < width; r++) {
+      const PetscScalar *from = slab + r * inside * ld;
+      PetscScalar       *to   = out + r * width * SPIKE_BATCH_LANES;
+
+      for (int e = threadIdx.x; e < width * SPIKE_BATCH_LANES; e += SPIKE_BATCH_THREADS) {
+        const int d = e / SPIKE_BATCH_LANES;
+
+        to[e] = d < inside ? from[d * ld + e % SPIKE_BATCH_LANES] : PetscScalar(0.0);
+      }
+    }
     __syncthreads();
   }
   SpikeSeenReduce(mine, (SpikeFillSeen *)shared);
@@ -83,7 +93,7 @@ static PetscErrorCode SpikeBatchFill_Private(SpikeBand *s, const S &source, cons
   SpikeCUDA            *h      = (SpikeCUDA *)s->data;
   const SpikeBatchCUDA *y      = (const SpikeBatchCUDA *)h->batch->data;
   const cudaStream_t    stream = (cudaStream_t)s->stream;
-  const size_t          row    = (size_t)y->g.width * (SPIKE_BATCH_LANES + 1) * sizeof(PetscScalar);
+  const size_t          row    = (size_t)(y->g.kl + 1 + y->g.ku) * (SPIKE_BATCH_LANES + 1) * sizeof(PetscScalar);
   SpikeBatchTarget      f      = {y->g, s->n, 32, 0, s->alone == PETSC_TRUE};
   size_t                bytes;
   int                   blocks;
