@@ -11,7 +11,6 @@ typedef enum {
   SPIKE_BATCH_CHOLESKY,
   SPIKE_BATCH_PRECISION,
   SPIKE_BATCH_WIDE,
-  SPIKE_BATCH_EXCHANGES,
   SPIKE_BATCH_OTHER
 } SpikeBatchReason;
 
@@ -22,7 +21,6 @@ static const char *const SpikeBatchReasons[] = {"",
                                                 "they are factored by Cholesky",
                                                 "factors have another precision than vectors",
                                                 "half-bandwidths are larger than 16",
-                                                "this backend exchanges no rows of a batch",
                                                 "the matrix is diagonal, or made of tridiagonal systems"};
 
 /* What needs no look at the entries */
@@ -31,7 +29,6 @@ static SpikeBatchReason SpikeBatchMay_Private(const PC_Spike *s)
   const SpikeBand *b = &s->band;
 
   if ((b->kl == 1 && b->ku == 1) || b->kl + b->ku == 0 || !b->k->batch || s->cyclic.found) return SPIKE_BATCH_OTHER;
-  if (b->pivoting && !b->k->batch->pivoting) return SPIKE_BATCH_EXCHANGES;
   if (PetscMax(b->kl, b->ku) > SPIKE_BATCH_MAX_BANDWIDTH) return SPIKE_BATCH_WIDE;
   if (SpikePrecisionBytes(b->precision) != sizeof(PetscReal)) return SPIKE_BATCH_PRECISION;
   if (b->cholesky) return SPIKE_BATCH_CHOLESKY;
@@ -283,14 +280,13 @@ static PetscErrorCode PCSpikeGetBatchType_Spike(PC pc, PCSpikeBatchType *type)
   is factored as a whole, and nothing is neglected: an application is the inverse. A lane of a vector register, or a
   thread of a device, solves a system; the factors of as many systems as there are lanes are interleaved. Systems may
   have different lengths, which are sorted; shorter ones are padded to the longest beside them. `PCSpikeSetPivoting()`
-  exchanges rows inside each system.
+  exchanges rows inside each system, on CPUs and GPUs.
 
   `PC_SPIKE_BATCH_AUTO` takes a batch where half-bandwidths are at most what the backend is faster with, and padding
   does not cost more than that gains, on all ranks, and one band where partitions are asked for
   (`PCSpikeSetLocalPartitions()`). Always one band, as the view and -info say:
   systems that lie on two ranks, except with `PC_SPIKE_BLOCK`, which leaves out what couples ranks; factors by Cholesky
-  (`PCSpikeSetFactorType()`); factors in another precision than that of the vectors; backends without row exchanges for
-  `PCSpikeSetPivoting()`.
+  (`PCSpikeSetFactorType()`); factors in another precision than that of the vectors.
 
   References:
   Gloster, O Naraigh and Pang, cuPentBatch: a batched pentadiagonal solver for NVIDIA GPUs, Comput. Phys. Commun. 241

@@ -105,6 +105,9 @@ static PetscErrorCode PCSpikeGetPivoting_Spike(PC pc, PetscBool *pivoting)
   that are left. Where a chunk by itself is singular in a system that is not, as with an odd number of rows and a zero
   diagonal, the setup reports a zero pivot.
 
+  The systems of a batch (`PCSpikeSetBatchType()`) have their rows exchanged each in itself, in factors of 2 kl + ku + 1
+  diagonals and one byte a row.
+
   With pivoting `PC_SPIKE_MATCHING_AUTO` leaves rows and columns as they are.
 
   Without it rows are exchanged all the same where factors were of no use: `PCSPIKE` says when. It needs factors in the

@@ -68,7 +68,6 @@ typedef struct {
 struct _n_SpikeBatchKernels {
   const char  *name;
   PetscMemType memtype;
-  PetscBool    pivoting; /* has row exchanges */
 
   /*
     Of a group; of SpikeBatchPays(): systems below which, half-bandwidth above which one band is as fast, without and

@@ -147,7 +147,6 @@ static PetscErrorCode SpikeBatchApply_CUDA(SpikeBatch *t, PetscBool trans, Petsc
 const SpikeBatchKernels SpikeBatchKernels_CUDA = {
   /* name */ "cuda",
   /* memtype */ PETSC_MEMTYPE_CUDA,
-  /* pivoting */ PETSC_TRUE,
   /* lanes */ SPIKE_BATCH_LANES,
   /* least */ 4096,     /* a thread each: with fewer a device is not busy */
   /* widest */ {4, 16}, /* 4: above it a setup, by its fill, takes longer than one band's; 16 was not measured */

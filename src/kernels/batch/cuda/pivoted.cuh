@@ -98,8 +98,10 @@ __device__ static inline void SpikeBatchPassPivoted(const V &v, PetscInt m, cons
       v.fetch(UPWARDS ? k - FIRST : k + FIRST, from);
       v.wait(); /* downwards patch k + 1 is there too */
     }
-    if (!UPWARDS && !step)
-      SpikeUnroll(d, KLMAX) p.w[d] = patch[d * SPIKE_BATCH_LD];
+    if constexpr (!UPWARDS)
+      if (!step) {
+        SpikeUnroll(d, KLMAX) p.w[d] = patch[d * SPIKE_BATCH_LD];
+      }
     for (int r0 = 0; r0 < SPIKE_BATCH_PATCH; r0 += ROWSAHEAD) {
       SpikeUnroll(r, ROWSAHEAD) {
         const int      x   = UPWARDS ? SPIKE_BATCH_PATCH - 1 - r0 - r : r0 + r;
@@ -122,10 +124,11 @@ __device__ static inline void SpikeBatchPassPivoted(const V &v, PetscInt m, cons
     if (to && !UPWARDS) v.store(k, to);
     if (to && UPWARDS && k + 1 < v.patches) v.store(k + 1, to);
   }
-  if (!UPWARDS) return;
-  SpikeUnroll(d, KLMAX)
-    if (d < m) v.at(0)[threadIdx.x + d * SPIKE_BATCH_LD] = p.w[d];
-  if (to) v.store(0, to);
+  if constexpr (UPWARDS) {
+    SpikeUnroll(d, KLMAX)
+      if (d < m) v.at(0)[threadIdx.x + d * SPIKE_BATCH_LD] = p.w[d];
+    if (to) v.store(0, to);
+  }
 }
 
 template <typename B, bool TRANSPOSED, bool INSHARED>

@@ -125,15 +125,14 @@ static PetscErrorCode SpikeBatchApply_Host(SpikeBatch *t, PetscBool trans, Petsc
 }
 
 const SpikeBatchKernels SpikeBatchKernels_Host = {
-  .name     = "host",
-  .memtype  = PETSC_MEMTYPE_HOST,
-  .pivoting = PETSC_TRUE,
-  .lanes    = SPIKE_BATCH_LANES,
-  .least    = 2 * SPIKE_BATCH_LANES,
-  .widest   = {8, 8},
-  .bytes    = SpikeBatchBytes_Host,
-  .create   = SpikeBatchCreate_Host,
-  .destroy  = SpikeBatchDestroy_Host,
-  .setup    = SpikeBatchSetUp_Host,
-  .apply    = SpikeBatchApply_Host,
+  .name    = "host",
+  .memtype = PETSC_MEMTYPE_HOST,
+  .lanes   = SPIKE_BATCH_LANES,
+  .least   = 2 * SPIKE_BATCH_LANES,
+  .widest  = {8, 8},
+  .bytes   = SpikeBatchBytes_Host,
+  .create  = SpikeBatchCreate_Host,
+  .destroy = SpikeBatchDestroy_Host,
+  .setup   = SpikeBatchSetUp_Host,
+  .apply   = SpikeBatchApply_Host,
 };
