@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ownbands.c: partitions with their own half-bandwidths beside partitions that all have those of the band */
-static char help[] = "Several partitions on the host, in natural order, of matrices after RCM and of generated bands.\n\
-  one, own      partitions with the half-bandwidths of the band, by stored zeros, and their own; ms of a core\n\
+static char help[] = "Several partitions, in natural order, of matrices after RCM and of generated bands.\n\
+  one, own      partitions with the half-bandwidths of the band, by stored zeros, and their own; ms of a core, or of\n\
+                the clock on a GPU, where an apply is the mean of 8 in turn\n\
+  -mat_type aijcusparse  on a GPU\n\
   -dir FOLDER   with sherman1.mtx, sherman4.mtx, sherman5.mtx, or none (default $SPIKE_MATRICES)\n\
   -rows n       of a generated band (100000)\n\
-  -partitions k (8)\n\
+  -half a,b     half-bandwidths of a generated band in its first and its last rows (48,4); a full one has a on a GPU\n\
+  -partitions k (8; on a GPU left to the library)\n\
   -repeat r     (31)\n\
   -pc_spike_type block|truncated|full|auto, and other options of PCSPIKE\n\n";
 
@@ -12,7 +15,10 @@ static char help[] = "Several partitions on the host, in natural order, of matri
 #include "common/cputime.h"
 #include "../tutorials/mmio.h"
 
-static PetscInt partitions = 8, repeat = 31;
+#define TRAIN 8
+
+static PetscInt  partitions = 8, repeat = 31;
+static PetscBool device = PETSC_FALSE;
 
 /* A with rows and columns in the order of RCM of A + A^T */
 static PetscErrorCode Reorder(Mat *A)
@@ -108,29 +114,35 @@ static PetscErrorCode Create(Mat A, PetscInt np, PC *pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Row(const char name[], PetscInt np, Mat A)
+/* ms of a first setup, of one with new values and of an application, in turn on the host, else one after the other */
+static PetscErrorCode Times(Mat AB[2], PetscInt np, PC pc[2], Vec b, Vec x, double ms[3][2][MAXREPEAT])
 {
-  Mat          AB[2] = {NULL, A};
-  PC           pc[2], fresh;
-  Vec          x, b;
-  PCSpikeInfo  info[2];
-  double       ms[3][2][MAXREPEAT], t, median[3][2];
-  PetscInt     n;
   PetscScalar *values;
+  PC           fresh;
+  double       t;
 
   PetscFunctionBeginUser;
-  PetscCall(Widen(A, &AB[0]));
-  PetscCall(MatGetSize(A, &n, NULL));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  for (PetscInt i = 0; i < n; i++) PetscCall(VecSetValue(b, i, Uniform(1, (uint64_t)i), INSERT_VALUES));
-  PetscCall(VecAssemblyBegin(b));
-  PetscCall(VecAssemblyEnd(b));
   for (int own = 0; own < 2; own++) {
     PetscCall(Create(AB[own], np, &pc[own]));
-    PetscCall(PCSetUp(pc[own]));
-    PetscCall(PCApply(pc[own], b, x));
+    if (device) {
+      PetscLogDouble t0 = 0.0, t1 = 0.0;
+
+      PetscCall(
+        TimeSpike(PETSC_COMM_SELF, AB[own], pc[own], b, x, (int)repeat, TRAIN, &ms[0][own][0], ms[1][own], ms[2][own]));
+      for (PetscInt r = 0; r < repeat; r++) {
+        PetscCall(Create(AB[own], np, &fresh));
+        PetscCall(Wait(PETSC_COMM_SELF, &t0));
+        PetscCall(PCSetUp(fresh));
+        PetscCall(Wait(PETSC_COMM_SELF, &t1));
+        ms[0][own][r] = 1e3 * (t1 - t0);
+        PetscCall(PCDestroy(&fresh));
+      }
+    } else {
+      PetscCall(PCSetUp(pc[own]));
+      PetscCall(PCApply(pc[own], b, x));
+    }
   }
-  for (PetscInt r = 0; r < repeat; r++)
+  for (PetscInt r = 0; r < repeat && !device; r++)
     for (int own = 0; own < 2; own++) {
       PetscCall(Create(AB[own], np, &fresh));
       t = BenchCPUTime();
@@ -146,6 +158,28 @@ static PetscErrorCode Row(const char name[], PetscInt np, Mat A)
       for (int k = 0; k < 4; k++) PetscCall(PCApply(pc[own], b, x));
       ms[2][own][r] = 1e3 * (BenchCPUTime() - t) / 4;
     }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Row(const char name[], PetscInt np, Mat A)
+{
+  Mat         AB[2] = {NULL, A};
+  PC          pc[2];
+  Vec         x, b;
+  PCSpikeInfo info[2];
+  double      ms[3][2][MAXREPEAT], median[3][2];
+  PetscInt    n;
+
+  PetscFunctionBeginUser;
+  PetscCall(Widen(A, &AB[0]));
+  for (int own = 0; own < 2 && device; own++)
+    PetscCall(MatConvert(AB[own], MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &AB[own]));
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  for (PetscInt i = 0; i < n; i++) PetscCall(VecSetValue(b, i, Uniform(1, (uint64_t)i), INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(Times(AB, np, pc, b, x, ms));
   for (int own = 0; own < 2; own++) {
     PetscCall(PCSpikeGetInfo(pc[own], &info[own]));
     for (int w = 0; w < 3; w++) median[w][own] = Median((int)repeat, ms[w][own]);
@@ -167,8 +201,9 @@ static PetscErrorCode Row(const char name[], PetscInt np, Mat A)
 int main(int argc, char **argv)
 {
   const char *const names[]                 = {"sherman1", "sherman4", "sherman5"};
-  char              dir[PETSC_MAX_PATH_LEN] = "", file[2 * PETSC_MAX_PATH_LEN];
-  PetscInt          rows                    = 100000;
+  char              dir[PETSC_MAX_PATH_LEN] = "", file[2 * PETSC_MAX_PATH_LEN], type[256] = "", text[64];
+  PetscInt          rows = 100000, half[2] = {48, 4}, nhalf = 2;
+  PetscBool         given;
   Mat               A;
 
   PetscFunctionBeginUser;
@@ -177,14 +212,19 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "SPIKE_MATRICES", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dir", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-rows", &rows, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-partitions", &partitions, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-half", half, &nhalf, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
+  PetscCall(PetscStrcmp(type, MATAIJCUSPARSE, &device));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-partitions", &partitions, &given));
+  if (device && !given) partitions = PETSC_DECIDE;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
   repeat = PetscMax(1, PetscMin(repeat, MAXREPEAT));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                        "ms of a core; own over one\n\n%-18s %7s %9s %3s  %8s %8s %5s  %8s %8s %5s  %8s %8s %5s  %5s\n"
+                        "ms%s; own over one\n\n%-18s %7s %9s %3s  %8s %8s %5s  %8s %8s %5s  %8s %8s %5s  %5s\n"
                         "%-18s %7s %9s %3s  %8s %8s %5s  %8s %8s %5s  %8s %8s %5s\n",
-                        "", "rows", "kl,ku", "np", "first", "setup", "", "refill", "", "", "apply", "", "", "bytes", "",
-                        "", "", "", "one", "own", "", "one", "own", "", "one", "own", ""));
+                        device ? "" : " of a core", "", "rows", "kl,ku", "np", "first", "setup", "", "refill", "", "",
+                        "apply", "", "", "bytes", "", "", "", "", "one", "own", "", "one", "own", "", "one", "own",
+                        ""));
   for (size_t k = 0; dir[0] && k < PETSC_STATIC_ARRAY_LENGTH(names); k++) {
     PetscBool there;
 
@@ -196,12 +236,13 @@ int main(int argc, char **argv)
     PetscCall(Row(names[k], partitions, A));
     PetscCall(MatDestroy(&A));
   }
-  PetscCall(Narrowing(rows, 48, 4, &A));
-  PetscCall(Row("from 48 to 4", partitions, A));
+  PetscCall(Narrowing(rows, half[0], half[1], &A));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "from %" PetscInt_FMT " to %" PetscInt_FMT, half[0], half[1]));
+  PetscCall(Row(text, partitions, A));
   PetscCall(MatDestroy(&A));
-  PetscCall(CreateBand(PETSC_COMM_SELF, rows, 32, 1.0, &A));
+  PetscCall(CreateBand(PETSC_COMM_SELF, rows, device ? half[0] : 32, 1.0, &A));
   PetscCall(Row("full band", partitions, A));
-  PetscCall(Row("full band", 1, A));
+  if (!device) PetscCall(Row("full band", 1, A));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFinalize());
   return 0;
