@@ -70,7 +70,10 @@ __global__ void __launch_bounds__(SPIKE_BATCH_LANES)
 {
   extern __shared__ __align__(16) char shared[];
   constexpr int                        KLMAX = B::KLMAX, KUMAX = B::KUMAX, W = KLMAX + 1 + KUMAX,
-                ROWSAHEAD = W * (int)sizeof(PetscScalar) <= 72 ? 4 : 1;
+                ROWSAHEAD = W * (int)sizeof(PetscScalar) <= 40  ? 8
+                          : W * (int)sizeof(PetscScalar) <= 72  ? 4
+                          : W * (int)sizeof(PetscScalar) <= 136 ? 2
+                                                                : 1;
   const int      kl = B::kl(t), ku = B::ku(t), width = B::width(t);
   const PetscInt group = (PetscInt)blockIdx.x, lane = group * SPIKE_BATCH_LANES + threadIdx.x, m = t.rows[group],
                  len  = t.len[lane];

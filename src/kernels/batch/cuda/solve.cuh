@@ -62,10 +62,16 @@ struct SpikeBatchVector {
   }
 };
 
-/* Rows of factors on their way to a lane: as many as fill some registers */
+/*
+  Rows of factors on their way to a lane: as many as fill half of its registers. Where vectors are in shared memory, or
+  systems are few, a multiprocessor has 2 to 6 groups, and wants some 32 KB on their way
+*/
 template <int N>
 struct SpikeBatchRowsAhead {
-  static constexpr int value = N * (int)sizeof(PetscScalar) <= 40 ? 4 : N * (int)sizeof(PetscScalar) <= 160 ? 2 : 1;
+  static constexpr int BYTES = N * (int)sizeof(PetscScalar), value = BYTES <= 72  ? 8
+                                                                   : BYTES <= 144 ? 4
+                                                                   : BYTES <= 288 ? 2
+                                                                                  : 1;
 };
 
 /* N elements of row i, of which those from lo to hi - 1 are there, the others being zero */
