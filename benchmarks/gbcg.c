@@ -402,7 +402,7 @@ static PetscErrorCode SolvesTo(const Bench *b, Mat A[])
 int main(int argc, char **argv)
 {
   PetscInt    sizes[16] = {32, 64, 100}, stencils[2] = {7, 27}, nsizes = 16, nstencils = 2, box[3], nbox = 3;
-  Bench       b = {{0, 0, 0}, 0, 20, 50, 7, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 0.0, "none", NULL, NULL};
+  Bench       b = {{0, 0, 0}, 0, 20, 50, 7, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 0.0, "none", NULL};
   PetscBool   set, boxed, weak = PETSC_FALSE;
   PetscMPIInt size;
 
