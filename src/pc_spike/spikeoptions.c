@@ -377,8 +377,7 @@ static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partition
 
   A partition whose own rows have smaller half-bandwidths than the band, by the pattern of the matrix, is factored with
   these: the view prints the least and the largest of them. On a GPU they count in tiles of up to 32, without row
-  exchanges, and where the number of partitions is open those with a wide band have fewer rows, from half of the mean to
-  one and a half of it, because all partitions take the time of the slowest.
+  exchanges; of partitions that it works on at once all take the time of the slowest.
 
   On a GPU the model weighs the steps of long partitions against the interfaces of many, and the iterations that
   truncation costs, estimated from the sizes of the entries beside the diagonal in some rows at the first setup. Where

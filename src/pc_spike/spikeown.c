@@ -65,162 +65,6 @@ static void SpikeOwnRange_Private(const SpikeBand *b, PetscInt least[2], PetscIn
   }
 }
 
-/* Those of the partitions in b->start, from what there is: A, on a device, or pieces on the host, or diagonals */
-static PetscErrorCode PCSpikeOwnFind_Private(PC pc, const SpikeCSR *A, PetscInt nparts, const SpikeCSR parts[],
-                                             const SpikeDIA *dia)
-{
-  PC_Spike      *s         = (PC_Spike *)pc->data;
-  SpikeBand     *b         = &s->band;
-  const PetscInt within[2] = {b->kl, b->ku};
-
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(b->okl, b->np));
-  PetscCall(PetscArrayzero(b->oku, b->np));
-  if (A) PetscCall((*SpikeLookKernelsFind(b->k->memtype)->own)(b->n, within, A, b->np, b->start, b->okl, b->oku));
-  else if (dia) SpikeOwnDIA_Private(b, dia);
-  else SpikeOwnCSR_Private(s, nparts, parts);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* below[i], above[i] <- the half-bandwidths of row i of the band, from the same */
-static PetscErrorCode PCSpikeOwnRows_Private(PC pc, const SpikeCSR *A, PetscInt nparts, const SpikeCSR parts[],
-                                             const SpikeDIA *dia, PetscInt below[], PetscInt above[])
-{
-  PC_Spike      *s         = (PC_Spike *)pc->data;
-  SpikeBand     *b         = &s->band;
-  const PetscInt within[2] = {b->kl, b->ku}, n = b->n;
-
-  PetscFunctionBegin;
-  if (A) PetscCall((*SpikeLookKernelsFind(b->k->memtype)->reach)(n, within, A, below, above));
-  for (PetscInt d = 0; !A && dia && d < dia->count; d++) {
-    const PetscInt o = dia->offset[d], first = PetscMax(dia->first[d], -o), last = PetscMin(dia->last[d], n - o);
-
-    if (o > b->ku || -o > b->kl) continue;
-    for (PetscInt i = PetscMax(first, 0); i < PetscMin(last, n); i++) {
-      below[i] = PetscMax(below[i], -o);
-      above[i] = PetscMax(above[i], o);
-    }
-  }
-  for (PetscInt part = 0; !A && !dia && part < nparts; part++)
-    for (PetscInt r = 0; r < n; r++) {
-      const PetscInt i = s->newrow ? s->newrow[r] : r;
-
-      for (PetscInt k = parts[part].ai[r]; k < parts[part].ai[r + 1]; k++) {
-        PetscInt j = SpikeCSRColumn(&parts[part], k);
-
-        if (s->newrow && !parts[part].colmap) j = s->newrow[j];
-        if (j < 0 || j >= n || j - i > b->ku || i - j > b->kl) continue;
-        below[i] = PetscMax(below[i], i - j);
-        above[i] = PetscMax(above[i], j - i);
-      }
-    }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  The time of a row of a partition with l and u tiles on either side of the diagonal, in 1000 clocks of an H200 for the
-  tile row: by phases.txt a step of the factorization takes 1.9 + l u, one of a sweep each way 0.5 and 0.5 for each
-  tile; setup and ten applications
-*/
-static PetscReal SpikeOwnTime_Private(PetscInt l, PetscInt u)
-{
-  return (PetscReal)(12 + l * u + 5 * (l + u));
-}
-
-/* What all partitions take where each takes that of the slowest: the largest time of one */
-static PetscReal SpikeOwnSlowest_Private(const SpikeBand *b, PetscInt unit)
-{
-  PetscReal most = 0;
-
-  for (PetscInt p = 0; p < b->np; p++)
-    most = PetscMax(most, (b->start[p + 1] - b->start[p]) *
-                            SpikeOwnTime_Private((b->okl[p] + unit - 1) / unit, (b->oku[p] + unit - 1) / unit));
-  return most;
-}
-
-/* Rows in pieces of equal length, the unit of lengths: half-bandwidths of each, in tiles */
-typedef struct {
-  PetscInt  rows, count, least, most; /* of a piece; pieces; of a partition, in pieces */
-  PetscInt *l, *u;                    /* [count]                                       */
-} SpikeOwnPieces;
-
-/*
-  start[p] <- the first pieces of np partitions that take at most `limit` each, each as long as that and the others
-  allow; false where there are none
-*/
-static PetscBool SpikeOwnCut_Private(const SpikeOwnPieces *w, PetscInt np, PetscReal limit, PetscInt start[])
-{
-  start[0] = 0;
-  for (PetscInt p = 0; p < np; p++) {
-    const PetscInt rest = np - p - 1, last = PetscMin(start[p] + w->most, w->count - rest * w->least);
-    PetscInt       l = 0, u = 0, k = start[p];
-
-    for (; k < last; k++) {
-      const PetscInt nl = PetscMax(l, w->l[k]), nu = PetscMax(u, w->u[k]);
-
-      if ((k + 1 - start[p]) * SpikeOwnTime_Private(nl, nu) > limit) break;
-      l = nl;
-      u = nu;
-    }
-    if (k - start[p] < w->least || w->count - k > (PetscInt64)rest * w->most) return PETSC_FALSE;
-    start[p + 1] = k;
-  }
-  return (PetscBool)(start[np] == w->count);
-}
-
-/*
-  b->start <- partitions of which the slowest takes as little time as may be, of half the mean of the rows to one and a
-  half of it, where that is shorter than with those that are there. The limit is found by bisection: with a larger one
-  each partition may be as long as with a smaller one.
-*/
-static PetscErrorCode PCSpikeOwnLengths_Private(PC pc, PetscInt unit, const PetscInt below[], const PetscInt above[])
-{
-  PC_Spike      *s = (PC_Spike *)pc->data;
-  SpikeBand     *b = &s->band;
-  const PetscInt n = b->n, np = b->np, mean = n / np, K = PetscMax(b->kl, b->ku);
-  SpikeOwnPieces w = {PetscMax(1, mean / 64), 0, 0, 0, NULL, NULL};
-  PetscInt      *start, *best;
-  PetscReal      low = 0, high;
-
-  PetscFunctionBegin;
-  w.count = (n + w.rows - 1) / w.rows;
-  /* the last piece may have one row alone */
-  w.least = PetscMax((mean / 2 + w.rows - 1) / w.rows, (K + w.rows - 1) / w.rows + 1);
-  w.most  = (mean + mean / 2) / w.rows;
-  if ((PetscInt64)w.least * np > w.count || (PetscInt64)w.most * np < w.count) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCalloc2(w.count, &w.l, w.count, &w.u));
-  PetscCall(PetscMalloc2(np + 1, &start, np + 1, &best));
-  for (PetscInt i = 0; i < n; i++) {
-    w.l[i / w.rows] = PetscMax(w.l[i / w.rows], (below[i] + unit - 1) / unit);
-    w.u[i / w.rows] = PetscMax(w.u[i / w.rows], (above[i] + unit - 1) / unit);
-  }
-  high = w.most * SpikeOwnTime_Private((b->kl + unit - 1) / unit, (b->ku + unit - 1) / unit);
-  if (SpikeOwnCut_Private(&w, np, high, best)) {
-    for (int k = 0; k < 20; k++) {
-      const PetscReal limit = (PetscReal)0.5 * (low + high);
-
-      if (SpikeOwnCut_Private(&w, np, limit, start)) {
-        high = limit;
-        PetscCall(PetscArraycpy(best, start, np + 1));
-      } else low = limit;
-    }
-    if (high * w.rows < (PetscReal)0.95 * SpikeOwnSlowest_Private(b, unit)) {
-      s->info.min_partition = PETSC_INT_MAX;
-      s->info.max_partition = 0;
-      for (PetscInt p = 0; p < np; p++) {
-        b->start[p + 1]       = p + 1 < np ? best[p + 1] * w.rows : n;
-        s->info.min_partition = PetscMin(s->info.min_partition, b->start[p + 1] - b->start[p]);
-        s->info.max_partition = PetscMax(s->info.max_partition, b->start[p + 1] - b->start[p]);
-      }
-      PetscCall(PetscInfo(pc, "Partitions of %" PetscInt_FMT " to %" PetscInt_FMT " rows, by their half-bandwidths\n",
-                          s->info.min_partition, s->info.max_partition));
-    }
-  }
-  PetscCall(PetscFree2(start, best));
-  PetscCall(PetscFree2(w.l, w.u));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether a partition has fewer steps of `unit` diagonals on a side than the band */
 static PetscBool SpikeOwnFewer_Private(const SpikeBand *b, PetscInt unit)
 {
@@ -233,8 +77,7 @@ static PetscBool SpikeOwnFewer_Private(const SpikeBand *b, PetscInt unit)
 
 /*
   PCSpikeOwnBands_Private - The half-bandwidths of each partition, where some are smaller than those of the band and the
-  backend makes use of it; where it works on all partitions at once their lengths too, unless they begin at cuts or
-  their number is given, which promises equal ones
+  backend makes use of it
 
   Not Collective
 
@@ -249,28 +92,22 @@ static PetscBool SpikeOwnFewer_Private(const SpikeBand *b, PetscInt unit)
 */
 PetscErrorCode PCSpikeOwnBands_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[], const SpikeDIA *dia)
 {
-  PC_Spike      *s      = (PC_Spike *)pc->data;
-  SpikeBand     *b      = &s->band;
-  const PetscInt unit   = b->n && !b->nsystems && !b->nbatch ? (*b->k->owns)(b) : 0;
-  PetscBool      device = (PetscBool)(A && !nparts && !dia);
+  SpikeBand     *b         = &((PC_Spike *)pc->data)->band;
+  const PetscInt within[2] = {b->kl, b->ku}, unit = b->n && !b->nsystems && !b->nbatch ? (*b->k->owns)(b) : 0;
   SpikeCSR       there[2];
-  PetscInt       nthere = 0, least[2], most[2], *below, *above;
+  PetscInt       nthere, least[2], most[2];
 
   PetscFunctionBegin;
   PetscCall(PetscFree2(b->okl, b->oku));
-  if (!unit || !(nparts || dia || device)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!unit || !(A || nparts || dia)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc2(b->np, &b->okl, b->np, &b->oku));
-  if (device) PetscCall(PCSpikeGetCSR_Private(pc, A, b->k->memtype, &nthere, there));
-  PetscCall(PCSpikeOwnFind_Private(pc, device ? there : NULL, nparts, parts, dia));
-  if (b->k->parallel && s->local_partitions == PETSC_DECIDE && b->np > 1 && !s->info.cuts &&
-      SpikeOwnFewer_Private(b, unit)) {
-    PetscCall(PetscCalloc2(b->n, &below, b->n, &above));
-    PetscCall(PCSpikeOwnRows_Private(pc, device ? there : NULL, nparts, parts, dia, below, above));
-    PetscCall(PCSpikeOwnLengths_Private(pc, unit, below, above));
-    PetscCall(PetscFree2(below, above));
-    PetscCall(PCSpikeOwnFind_Private(pc, device ? there : NULL, nparts, parts, dia));
+  if (dia) SpikeOwnDIA_Private(b, dia);
+  else if (nparts) SpikeOwnCSR_Private((PC_Spike *)pc->data, nparts, parts);
+  else {
+    PetscCall(PCSpikeGetCSR_Private(pc, A, b->k->memtype, &nthere, there));
+    PetscCall((*SpikeLookKernelsFind(b->k->memtype)->own)(b->n, within, there, b->np, b->start, b->okl, b->oku));
+    PetscCall(PCSpikeRestoreCSR_Private(pc, A, b->k->memtype, &nthere, there));
   }
-  if (device) PetscCall(PCSpikeRestoreCSR_Private(pc, A, b->k->memtype, &nthere, there));
   SpikeOwnRange_Private(b, least, most);
   if (!SpikeOwnFewer_Private(b, unit)) PetscCall(PetscFree2(b->okl, b->oku));
   else

@@ -187,7 +187,7 @@ struct _n_SpikeBandKernels {
   PetscBool parallel;
   /*
     Partitions take the time of their own half-bandwidths, okl and oku, in steps of so many diagonals; 0: that of the
-    band. Where partitions are worked on at once (parallel), all of them take that of the slowest
+    band. Of partitions that are worked on at once (parallel) all take that of the slowest
   */
   PetscInt (*owns)(const SpikeBand *);
 

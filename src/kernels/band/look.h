@@ -49,12 +49,11 @@ typedef struct {
   PetscErrorCode (*look)(SpikeLook *, PetscInt nparts, const SpikeCSR parts[]);
 
   /*
-    Of the n rows of a piece without a colmap, where their order is that of the band, stored zeros counted, NULL where
-    the host's loops do it (spikeown.c). Entries count with -within[0] <= d <= within[1]. reach: below[i], above[i] <-
-    the largest -d and d of row i, at least 0. own: okl[p], oku[p] <- those of the entries of rows and columns start[p]
-    to start[p+1] - 1. All arrays but those of A are the host's. Reads the columns once, and waits.
+    okl[p], oku[p] <- the largest -d and d, at least 0, of the entries of a piece without a colmap in rows and columns
+    start[p] to start[p+1] - 1, of np partitions of all n rows in the order of the band, that have -within[0] <= d <=
+    within[1]; stored zeros count. All arrays but those of A are the host's. Reads the columns once, and waits. NULL
+    where the host's loops do it (spikeown.c)
   */
-  PetscErrorCode (*reach)(PetscInt n, const PetscInt within[2], const SpikeCSR *A, PetscInt below[], PetscInt above[]);
   PetscErrorCode (*own)(PetscInt n, const PetscInt within[2], const SpikeCSR *A, PetscInt np, const PetscInt start[],
                         PetscInt okl[], PetscInt oku[]);
 } SpikeLookKernels;

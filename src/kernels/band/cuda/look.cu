@@ -580,133 +580,78 @@ static PetscErrorCode SpikeLook_CUDA(SpikeLook *l, PetscInt nparts, const SpikeC
 }
 
 /*
-  The largest -d and d of row i within -below <= d <= above, columns from c0 to c1 - 1; the lanes of a team get them
-  together
+  SpikeLookKernels.own: own[2 p], own[2 p + 1], which are 0 before: maxima of integers, the same in any order. `lanes`
+  threads have a row
 */
-__device__ static inline void SpikeLookReachOf(const SpikeCSR &A, PetscInt i, PetscInt below, PetscInt above,
-                                               PetscInt c0, PetscInt c1, int lane, int lanes, unsigned int team,
-                                               PetscInt reach[2])
-{
-  const PetscInt64 end = A.ai[i + 1];
-
-  reach[0] = reach[1] = 0;
-  for (PetscInt64 k = (PetscInt64)A.ai[i] + lane; k < end; k += lanes) {
-    const PetscInt d = SpikeFillDistance(A, A.aj[k], NULL, i);
-
-    if (d < -below || d > above || i + d < c0 || i + d >= c1) continue;
-    reach[0] = -d > reach[0] ? -d : reach[0];
-    reach[1] = d > reach[1] ? d : reach[1];
-  }
-  for (int step = lanes / 2; step > 0; step /= 2)
-    SpikeUnroll(side, 2) {
-      const PetscInt other = __shfl_xor_sync(team, reach[side], step, lanes);
-
-      reach[side] = other > reach[side] ? other : reach[side];
-    }
-}
-
-/* SpikeLookKernels.reach, and with start, np > 0, those of partitions, which are 0 before: maxima of integers */
 __global__ void __launch_bounds__(SPIKE_LOOK_THREADS)
-  SpikeLookReach_Kernel(PetscInt n, PetscInt below, PetscInt above, SpikeCSR A, int lanes, PetscInt np,
-                        const PetscInt *start, PetscInt *reach, unsigned int *own)
+  SpikeLookOwn_Kernel(PetscInt n, PetscInt below, PetscInt above, SpikeCSR A, int lanes, PetscInt np,
+                      const PetscInt *start, unsigned int *own)
 {
   const int          lane = threadIdx.x % lanes, teams = blockDim.x / lanes;
   const unsigned int team = (lanes == 32 ? ~0u : (1u << lanes) - 1) << (threadIdx.x % 32 / lanes * lanes);
 
   for (PetscInt64 i = (PetscInt64)blockIdx.x * teams + threadIdx.x / lanes; i < n; i += (PetscInt64)gridDim.x * teams) {
-    PetscInt p = 0, most[2];
+    const PetscInt64 end     = A.ai[i + 1];
+    PetscInt         p       = 0;
+    unsigned int     most[2] = {0, 0};
 
-    for (PetscInt last = np; np && last - p > 1;) { /* start[p] <= i < start[last] */
+    for (PetscInt last = np; last - p > 1;) { /* start[p] <= i < start[last] */
       const PetscInt middle = p + (last - p) / 2;
 
       if (start[middle] <= i) p = middle;
       else last = middle;
     }
-    SpikeLookReachOf(A, (PetscInt)i, below, above, np ? start[p] : 0, np ? start[p + 1] : n, lane, lanes, team, most);
-    if (lane) continue;
+    for (PetscInt64 k = (PetscInt64)A.ai[i] + lane; k < end; k += lanes) {
+      const PetscInt d = SpikeFillDistance(A, A.aj[k], NULL, (PetscInt)i);
+
+      if (d < -below || d > above || i + d < start[p] || i + d >= start[p + 1]) continue;
+      if (d < 0) most[0] = max(most[0], (unsigned int)-d);
+      else most[1] = max(most[1], (unsigned int)d);
+    }
     SpikeUnroll(side, 2) {
-      if (!np) reach[side * (PetscInt64)n + i] = most[side];
-      else if ((unsigned int)most[side] > own[2 * p + side]) atomicMax(own + 2 * p + side, (unsigned int)most[side]);
+      for (int step = lanes / 2; step > 0; step /= 2)
+        most[side] = max(most[side], __shfl_xor_sync(team, most[side], step, lanes));
+      if (!lane && most[side] > own[2 * p + side]) atomicMax(own + 2 * p + side, most[side]);
     }
   }
-}
-
-static PetscErrorCode SpikeLookReach_Private(PetscInt n, const PetscInt within[2], const SpikeCSR *A, PetscInt np,
-                                             const PetscInt *start, PetscInt *reach, unsigned int *own,
-                                             cudaStream_t stream)
-{
-  const SpikeDevice *gpu;
-  PetscInt           entries;
-  int                lanes, residents;
-
-  PetscFunctionBegin;
-  PetscCall(SpikeDeviceGet(&gpu));
-  PetscCallCUDA(cudaMemcpyAsync(&entries, A->ai + n, sizeof(entries), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscLogGpuToCpuScalar(sizeof(entries)));
-  lanes = SpikeLookLanes(n, entries);
-  PetscCall(SpikeKernelFit((const void *)SpikeLookReach_Kernel, SPIKE_LOOK_THREADS, 0, &residents));
-  SpikeLookReach_Kernel<<<(unsigned int)PetscMin((PetscInt64)gpu->multiprocessors * residents,
-                                                 (PetscInt64)n * lanes / SPIKE_LOOK_THREADS + 1),
-                          SPIKE_LOOK_THREADS, 0, stream>>>(n, within[0], within[1], *A, lanes, np, start, reach, own);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeLookReach_CUDA(PetscInt n, const PetscInt within[2], const SpikeCSR *A, PetscInt below[],
-                                          PetscInt above[])
-{
-  const size_t   rows = (size_t)n * sizeof(PetscInt);
-  PetscInt      *reach;
-  cudaStream_t   stream;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(SpikeStreamOr(NULL, &stream));
-  PetscCall(SpikeMalloc_CUDA(2 * (PetscCount)n, &reach));
-  ierr = SpikeLookReach_Private(n, within, A, 0, NULL, reach, NULL, stream);
-  if (!ierr) {
-    PetscCallCUDA(cudaMemcpyAsync(below, reach, rows, cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDA(cudaMemcpyAsync(above, reach + n, rows, cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(PetscLogGpuToCpu((PetscLogDouble)(2 * rows)));
-  }
-  PetscCallCUDA(cudaFree(reach));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SpikeLookOwn_CUDA(PetscInt n, const PetscInt within[2], const SpikeCSR *A, PetscInt np,
                                         const PetscInt start[], PetscInt okl[], PetscInt oku[])
 {
-  PetscInt      *dstart;
-  unsigned int  *own, *found;
-  cudaStream_t   stream;
-  PetscErrorCode ierr;
+  const SpikeDevice *gpu;
+  PetscInt          *dstart, entries;
+  unsigned int      *own, *found;
+  cudaStream_t       stream;
+  int                lanes, residents;
 
   PetscFunctionBegin;
   PetscCall(SpikeStreamOr(NULL, &stream));
+  PetscCall(SpikeDeviceGet(&gpu));
+  PetscCall(PetscMalloc1(2 * np, &found));
   PetscCall(SpikeMallocCopy_CUDA(np + 1, start, stream, &dstart));
   PetscCall(SpikeCalloc_CUDA(2 * (PetscCount)np, stream, &own));
-  PetscCall(PetscMalloc1(2 * np, &found));
-  ierr = SpikeLookReach_Private(n, within, A, np, dstart, NULL, own, stream);
-  if (!ierr) {
-    PetscCallCUDA(cudaMemcpyAsync(found, own, 2 * (size_t)np * sizeof(*own), cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(PetscLogGpuToCpu((PetscLogDouble)(2 * (size_t)np * sizeof(*own))));
-    for (PetscInt p = 0; p < np; p++) {
-      okl[p] = (PetscInt)found[2 * p];
-      oku[p] = (PetscInt)found[2 * p + 1];
-    }
+  PetscCallCUDA(cudaMemcpyAsync(&entries, A->ai + n, sizeof(entries), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  lanes = SpikeLookLanes(n, entries);
+  PetscCall(SpikeKernelFit((const void *)SpikeLookOwn_Kernel, SPIKE_LOOK_THREADS, 0, &residents));
+  SpikeLookOwn_Kernel<<<(unsigned int)PetscMin((PetscInt64)gpu->multiprocessors * residents,
+                                               (PetscInt64)n * lanes / SPIKE_LOOK_THREADS + 1),
+                        SPIKE_LOOK_THREADS, 0, stream>>>(n, within[0], within[1], *A, lanes, np, dstart, own);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(found, own, 2 * (size_t)np * sizeof(*own), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)(2 * (size_t)np * sizeof(*own) + sizeof(entries))));
+  for (PetscInt p = 0; p < np; p++) {
+    okl[p] = (PetscInt)found[2 * p];
+    oku[p] = (PetscInt)found[2 * p + 1];
   }
   PetscCall(PetscFree(found));
   PetscCall(SpikeFree_CUDA(dstart, own));
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 const SpikeLookKernels SpikeLookKernels_CUDA = {
   /* look */ SpikeLook_CUDA,
-  /* reach */ SpikeLookReach_CUDA,
   /* own */ SpikeLookOwn_CUDA,
 };

@@ -68,7 +68,8 @@ struct SpikeBatchVector {
 */
 template <int N>
 struct SpikeBatchRowsAhead {
-  static constexpr int BYTES = N * (int)sizeof(PetscScalar), value = BYTES <= 72  ? 8
+  static constexpr int BYTES = N * (int)sizeof(PetscScalar), value = BYTES <= 40  ? 16
+                                                                   : BYTES <= 72  ? 8
                                                                    : BYTES <= 144 ? 4
                                                                    : BYTES <= 288 ? 2
                                                                                   : 1;
