@@ -149,7 +149,7 @@ const SpikeBatchKernels SpikeBatchKernels_CUDA = {
   /* memtype */ PETSC_MEMTYPE_CUDA,
   /* lanes */ SPIKE_BATCH_LANES,
   /* least */ 4096,     /* a thread each: with fewer a device is not busy */
-  /* widest */ {4, 16}, /* 4: above it a setup, by its fill, takes longer than one band's; 16 was not measured */
+  /* widest */ {4, 16}, /* above 4 a setup takes longer than one band's, but not with exchanges */
   /* bytes */ SpikeBatchBytes_CUDA,
   /* create */ SpikeBatchCreate_CUDA,
   /* destroy */ SpikeBatchDestroy_CUDA,
