@@ -64,7 +64,11 @@ static PetscErrorCode TestSolves(MatType type)
   const struct {
     PetscInt  nsys, length;
     PetscBool unequal;
-  } shapes[] = {{1, 20, PETSC_FALSE}, {33, 40, PETSC_FALSE}, {70, 9, PETSC_TRUE}, {3, 90, PETSC_TRUE}};
+  } shapes[] = {{1, 20, PETSC_FALSE},
+                {33, 40, PETSC_FALSE},
+                {70, 9, PETSC_TRUE},
+                {3, 90, PETSC_TRUE},
+                {6, 300, PETSC_FALSE}};
   PetscMPIInt size;
 
   PetscFunctionBegin;
@@ -142,6 +146,43 @@ static PetscErrorCode TestTypes(void)
       PetscCall(PCDestroy(&pc));
       PetscCall(MatDestroy(&A));
     }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Few systems that are long: a batch on a device, where several lanes share one, and one band on a host */
+static PetscErrorCode TestFew(MatType type)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt K = 2; K <= 8; K *= 2) {
+    Systems     b;
+    Mat         A;
+    PC          pc;
+    PetscReal   error;
+    PetscBool   host;
+    PCSpikeInfo info;
+
+    LinesInit(&b, 8, 100, PETSC_FALSE, K, K);
+    PetscCall(SystemsMat(PETSC_COMM_WORLD, &b, PETSC_FALSE, type, &A));
+    PetscCall(LinesPC(A, PC_SPIKE_BATCH_AUTO, &pc));
+    PetscCall(PCSpikeSetType(pc, PC_SPIKE_FULL));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    PetscCall(PetscStrcmp(info.backend, "host", &host));
+    PetscCall(CheckSystems(pc, !host && K <= 4 ? size * b.nsys : 0, "few systems"));
+    for (PetscInt turn = 0; turn < 2; turn++) {
+      PetscCall(SpikeTestInverse(pc, NULL, 0.0, &error));
+      PetscCall(SpikeTestSmall(error, tol, "error", "few systems"));
+      PetscCall(SpikeTestColumns(pc, 3, tol, "few systems"));
+      b.seed++;
+      PetscCall(SystemsSet(&b, PETSC_FALSE, A));
+      PetscCall(PCSetUp(pc));
+    }
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -451,6 +492,8 @@ int main(int argc, char **argv)
   PetscCall(TestSolves(MATAIJ));
   PetscCall(TestSolves(SpikeTestDiaType()));
   PetscCall(TestTypes());
+  PetscCall(TestFew(MATAIJ));
+  PetscCall(TestFew(SpikeTestDiaType()));
   PetscCall(TestJoined(MATAIJ));
   PetscCall(TestJoined(SpikeTestDiaType()));
   PetscCall(TestGiven());

@@ -191,7 +191,7 @@ PetscErrorCode PCSpikeBatchFind_Private(PC pc, PetscBool alone, PetscInt nparts,
     if (s->batch.type == PC_SPIKE_BATCH_AUTO && b->n) {
       SpikeBatch t = {0};
 
-      SpikeBatchShape(b, &t);
+      PetscCall(SpikeBatchShape(b, &t));
       PetscCall(SpikeBatchPays(&t, &pays));
     }
     max[0] = crosses ? SPIKE_BATCH_CROSSES : pays ? SPIKE_BATCH_YES : SPIKE_BATCH_SLOWER;
@@ -280,17 +280,22 @@ static PetscErrorCode PCSpikeGetBatchType_Spike(PC pc, PCSpikeBatchType *type)
   is factored as a whole, and nothing is neglected: an application is the inverse. A lane of a vector register, or a
   thread of a device, solves a system; the factors of as many systems as there are lanes are interleaved. Systems may
   have different lengths, which are sorted; shorter ones are padded to the longest beside them. `PCSpikeSetPivoting()`
-  exchanges rows inside each system, on CPUs and GPUs.
+  exchanges rows inside each system, on CPUs and GPUs. On a device, where systems are few and half-bandwidths at most 4,
+  2 to 32 threads share a system: it is cut into pieces, which are factored at once, without row exchanges, and coupled
+  exactly from one to the next, as the partitions of SPIKE.
 
   `PC_SPIKE_BATCH_AUTO` takes a batch where half-bandwidths are at most what the backend is faster with, and padding
   does not cost more than that gains, on all ranks, and one band where partitions are asked for
-  (`PCSpikeSetLocalPartitions()`). Always one band, as the view and -info say:
-  systems that lie on two ranks, except with `PC_SPIKE_BLOCK`, which leaves out what couples ranks; factors by Cholesky
-  (`PCSpikeSetFactorType()`); factors in another precision than that of the vectors.
+  (`PCSpikeSetLocalPartitions()`). The partitions of one band begin where systems do, as far as their number allows it;
+  where all of them do, nothing couples them, and there are no spikes and no reduced systems.
+
+  Always one band, as the view and -info say: systems that lie on two ranks, except with `PC_SPIKE_BLOCK`, which leaves
+  out what couples ranks; factors by Cholesky (`PCSpikeSetFactorType()`); factors in another precision than that of the
+  vectors.
 
   References:
   Gloster, O Naraigh and Pang, cuPentBatch: a batched pentadiagonal solver for NVIDIA GPUs, Comput. Phys. Commun. 241
-  (2019).
+  (2019). Polizzi and Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, Parallel Comput. 32 (2006).
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetBatchType()`, `PCSpikeBatchType`, `PCSpikeSetBandwidth()`,
 `PCSpikeSetTridiagonalType()`, `MatSetVariableBlockSizes()`, `PCVPBJACOBI`

@@ -219,7 +219,8 @@ static PetscInt SpikeNearest_Private(const PC_Spike *s, PetscInt n, PetscInt np,
 . s->cuts.start - [np + 1] where they begin, owned by the PC
 
   Notes:
-  Entries that are zero now couple nothing, but interfaces at cuts stay: later values may have couplings there.
+  Entries that are zero now couple nothing. Where all interfaces lie at cuts there are no spikes (SpikeBand.cut), until
+  later values couple two partitions: the setup begins again then. Of some the spikes are zero.
 */
 PetscErrorCode PCSpikeCutsPlace_Private(PC pc, PetscBool open, PetscBool alone, PetscInt nparts, const SpikeCSR parts[],
                                         const SpikeDIA *dia, PetscInt *np, PetscBool *full)
@@ -235,18 +236,19 @@ PetscErrorCode PCSpikeCutsPlace_Private(PC pc, PetscBool open, PetscBool alone, 
   PetscFunctionBegin;
   if (look) PetscCall(PCSpikeCutsFind_Private(pc, nparts, parts, dia));
   /* tridiagonal systems are found by themselves */
-  other = look && open && alone && s->cuts.count && s->type != PC_SPIKE_FULL && K > 1
-          ? (*b->k->partitions)(n, b->kl, b->ku, s->precision, -1.0, PCSpikeMayNeglect_Private(s),
+  other = look && open && alone && s->cuts.count && s->type != PC_SPIKE_BLOCK && K > 1
+          ? (*b->k->partitions)(n, b->kl, b->ku, s->precision, PETSC_MIN_REAL, PCSpikeMayNeglect_Private(s),
                                 PCSpikeExchanges_Private(s), PC_SPIKE_TRUNCATED, &unused)
-          : 1; /* as where spikes fall at once */
-  other = PetscMin(other, most);
+          : 1; /* as where nothing couples them */
+  other = PetscMin(other, PetscMin(most, s->cuts.count + 1));
   room  = PetscMax(*np, other);
   PetscCall(PetscMalloc1(room + room / 2 + 2, &s->cuts.start));
   if (look && open && s->cuts.count) {
     if (*np > 1) wanted = SpikeNearest_Private(s, n, *np, most, &share, s->cuts.start);
     if (other > 1) {
       other = SpikeNearest_Private(s, n, other, most, &share, s->cuts.start);
-      if (share == 1 && other >= wanted) wanted = other;
+      /* they take no tips, reduced systems and corrections: a quarter of an application and more */
+      if (share == 1 && other >= wanted - wanted / 4) wanted = other;
     }
   }
   *np          = wanted;

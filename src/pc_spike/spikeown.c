@@ -97,8 +97,6 @@ PetscErrorCode PCSpikeOwnBands_Private(PC pc, Mat A, PetscInt nparts, const Spik
   SpikeCSR       there[2];
   PetscInt       nthere, least[2], most[2];
 
-  const SpikeLookKernels *look;
-
   PetscFunctionBegin;
   PetscCall(PetscFree2(b->okl, b->oku));
   if (!unit || !(A || nparts || dia)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -106,7 +104,8 @@ PetscErrorCode PCSpikeOwnBands_Private(PC pc, Mat A, PetscInt nparts, const Spik
   if (dia) SpikeOwnDIA_Private(b, dia);
   else if (nparts) SpikeOwnCSR_Private((PC_Spike *)pc->data, nparts, parts);
   else {
-    look = SpikeLookKernelsFind(b->k->memtype);
+    const SpikeLookKernels *look = SpikeLookKernelsFind(b->k->memtype);
+
     PetscCall(PCSpikeGetCSR_Private(pc, A, b->k->memtype, &nthere, there));
     if (look->own) PetscCall((*look->own)(b->n, within, there, b->np, b->start, b->okl, b->oku));
     else SpikeOwnCSR_Private((PC_Spike *)pc->data, nthere, there); /* looked at on a device, factored on the host */

@@ -76,7 +76,10 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
     s->ex.left = s->ex.right = MPI_PROC_NULL;
   }
   PetscCall(PCSpikeCutsPlace_Private(pc, open, (PetscBool)(owners <= 1), nparts, parts, dia, &np, &full));
-  b->coupled = (PetscBool)(couples && (owners > 1 || np > 1));
+  /* tridiagonal systems are apart by themselves */
+  b->cut     = (PetscBool)(couples && owners <= 1 && np > 1 && s->info.cuts == np - 1 &&
+                       !(b->kl == 1 && b->ku == 1 && b->k->tridiagonal));
+  b->coupled = (PetscBool)(couples && (owners > 1 || np > 1) && !b->cut);
   if (s->type == PC_SPIKE_AUTO) { /* as most ranks' rows have it is not asked: one that needs it is enough */
     PetscCallMPI(MPIU_Allreduce(&full, &agreed, 1, MPI_C_BOOL, MPI_LOR, comm));
     s->full = (PetscBool)(agreed || s->coupling.exact);

@@ -578,10 +578,11 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
         PetscCall(PetscInfo(pc, "Periodic systems are coupled to other rows, which they were not for earlier values: "
                                 "choosing again\n"));
       else if (st.joined >= 0)
-        PetscCall(PetscInfo(pc,
-                            "Row %" PetscInt_FMT
-                            " couples two systems that were independent for earlier values: choosing again\n",
-                            st.joined));
+        PetscCall(
+          PetscInfo(pc,
+                    "Row %" PetscInt_FMT
+                    " couples two systems, or partitions, that were independent for earlier values: choosing again\n",
+                    st.joined));
       else
         PetscCall(
           PetscInfo(pc,

@@ -116,7 +116,7 @@ static PetscErrorCode PCSpikeTrialDoubt_Private(PC pc, PetscBool reuse, const Sp
   PetscCall((*s->band.k->begin)(&s->band));
   PetscCall((*s->band.k->growth)(&s->band, &growth));
   PetscCall((*s->band.k->end)(&s->band));
-  if (growth < 0.0 && s->band.n && host && !reuse) growth = PETSC_MAX_REAL;
+  if (growth < 0.0 && s->band.n && (host || s->batch.found) && !reuse) growth = PETSC_MAX_REAL;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &growth, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   *doubt = (PetscBool)(growth > SPIKE_TRIAL_GROWTH * st->norm);
   if (*doubt) s->trial.suspect = PETSC_TRUE;

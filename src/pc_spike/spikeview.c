@@ -99,14 +99,14 @@ static PetscErrorCode PCSpikeViewFewer_Private(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether its partitions are coupled by spikes at all; collective. Along paths those of different ranks are not */
+/* Whether its partitions are coupled by spikes at all; collective. At cuts and along paths they are not */
 static PetscErrorCode PCSpikeIsCoupled_Private(PC pc, const PCSpikeInfo *info, PetscBool *coupled)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
   *coupled = (PetscBool)(info->type != PC_SPIKE_BLOCK && info->partitions > 1 && PetscMax(info->kl, info->ku) > 0);
-  if (!s->lines.active) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!*coupled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPIU_Allreduce(&s->band.coupled, coupled, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,8 +154,12 @@ static PetscErrorCode PCSpikeViewBand_Private(PC pc, const PCSpikeInfo *info, Pe
   PetscCall(PCSpikeOwnView_Private(pc, viewer));
   if (info->cuts)
     PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  %" PetscInt_FMT " partitions chosen to begin where nothing couples two rows\n",
-                                     info->cuts));
+                                     "  %" PetscInt_FMT
+                                     " partitions chosen to begin where nothing couples two rows%s\n",
+                                     info->cuts,
+                                     !coupled && info->type != PC_SPIKE_BLOCK && info->cuts == info->partitions - 1
+                                       ? ": each is solved by itself"
+                                       : ""));
   PetscCall(PCSpikeGatherView_Private(pc, viewer));
   PetscCall(PCSpikeViewFewer_Private(pc, viewer));
   PetscCall(PCSpikeViewSystems_Private(pc, info, viewer));

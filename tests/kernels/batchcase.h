@@ -15,6 +15,7 @@
 
 static int      number = 0, failed = 0, checks = 0, wrong = 0;
 static PetscInt columns = 3, each = 1; /* right-hand sides; of the half-bandwidths each one, or each third */
+static PetscInt parts = 1; /* lanes that share a system, where half-bandwidths are at most 4 and pieces short */
 
 static inline void Check(PetscBool ok, const char what[], const char where[])
 {
@@ -107,6 +108,7 @@ static inline PetscErrorCode BatchCaseCreate(const BatchShape *shape, PetscInt k
   c->t.kl       = kl;
   c->t.ku       = ku;
   c->t.pivoting = pivoting;
+  c->t.parts    = !pivoting && kl <= 4 && ku <= 4 && shape->length + shape->spread <= 128 * parts ? parts : 1;
   c->t.k        = k;
   PetscCall((*k->create)(&c->t));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -121,28 +123,44 @@ static inline PetscErrorCode BatchCaseDestroy(BatchCase *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The entries of lane k: inside of its system, or piece, to a, between two pieces to blocks */
+static inline void BatchCaseLane(const BatchCase *c, PetscInt k, PetscScalar *a, PetscScalar *blocks)
+{
+  const SpikeBatch *t = &c->t;
+  const PetscInt    g = k / t->lanes, l = k % t->lanes, first = t->first[k], n = t->len[k], w = c->kl + c->ku + 1,
+                 h      = SpikeBatchBlock(t);
+  const PetscCount step = (PetscCount)t->width * t->lanes;
+  PetscScalar     *to = a + t->off[g] + l, *C = blocks + (PetscCount)g * SPIKE_BATCH_BLOCKS * h * h * t->lanes + l,
+              *B = C + h * h * t->lanes;
+
+  for (PetscInt i = 0; i < t->rows[g]; i++)
+    for (PetscInt d = -c->kl; d <= c->ku; d++) {
+      const PetscScalar v = i < n ? c->entries[(size_t)(first + i) * w + c->kl + d] : (PetscScalar)(d ? 0.0 : 1.0);
+      const PetscInt    j = i + d;
+
+      if (i >= n || (j >= 0 && j < n)) to[i * step + (c->kl + d) * t->lanes] = v;
+      else if (v == (PetscScalar)0.0) continue;
+      else if (j < 0) C[(i * h + h + j) * t->lanes] = v;
+      else B[((i - n + h) * h + j - n) * t->lanes] = v;
+    }
+}
+
 /* The entries where they belong, the identity in what no system has; then setup */
 static inline PetscErrorCode BatchCaseSetUp(BatchCase *c, SpikePivot *pivot)
 {
   SpikeBatch      *t     = &c->t;
-  const PetscCount count = t->off[t->ngroups], step = (PetscCount)t->width * t->lanes;
-  PetscScalar     *a;
+  const PetscCount count = t->off[t->ngroups], all = (PetscCount)t->ngroups * SPIKE_BATCH_BLOCKS * SpikeBatchBlock(t) *
+                                                     SpikeBatchBlock(t) * t->lanes;
+  PetscScalar *a, *blocks;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(count, &a));
-  for (PetscInt k = 0; k < t->ngroups * t->lanes; k++) {
-    const PetscInt q = t->system[k], g = k / t->lanes, n = q < 0 ? 0 : t->start[q + 1] - t->start[q];
-    PetscScalar   *to = a + t->off[g] + k % t->lanes;
-
-    for (PetscInt i = 0; i < t->rows[g]; i++)
-      for (PetscInt d = 0; d <= c->kl + c->ku; d++)
-        to[i * step + d * t->lanes] = i < n ? c->entries[(size_t)(t->start[q] + i) * (c->kl + c->ku + 1) + d]
-                                            : (PetscScalar)(d == c->kl ? 1.0 : 0.0);
-  }
+  PetscCall(PetscCalloc2(count, &a, all, &blocks));
+  for (PetscInt k = 0; k < t->ngroups * t->lanes; k++) BatchCaseLane(c, k, a, blocks);
   PetscCall(BatchMove(t->a, a, count * sizeof(*a), PETSC_TRUE));
+  if (t->blocks) PetscCall(BatchMove(t->blocks, blocks, all * sizeof(*a), PETSC_TRUE));
   PetscCall((*t->k->setup)(t, pivot, NULL));
   PetscCall(BatchReport(t, pivot));
-  PetscCall(PetscFree(a));
+  PetscCall(PetscFree2(a, blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,8 +271,9 @@ static inline PetscErrorCode BatchTestSolves(const SpikeBatchKernels *k, PetscBo
         SpikePivot pivot = {1e-30, 0.0, 0, -1, 0.0, PETSC_FALSE};
         char       where[128];
 
-        PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %d,%d%s", shapes[s].name, (int)bandwidths[w][0],
-                                (int)bandwidths[w][1], pivoting ? ", row exchanges" : ""));
+        PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %d,%d%s, %d lanes", shapes[s].name, (int)bandwidths[w][0],
+                                (int)bandwidths[w][1], pivoting ? ", row exchanges" : "", (int)parts));
+        if (parts > 1 && PetscMax(bandwidths[w][0], bandwidths[w][1]) > 4) continue;
         if (pivoting && !turn && (!bandwidths[w][0] || !bandwidths[w][1])) continue; /* triangular: near to singular */
         PetscCall(BatchCaseCreate(&shapes[s], bandwidths[w][0], bandwidths[w][1], (PetscBool)(!pivoting || turn),
                                   pivoting, k, &c));
@@ -275,7 +294,7 @@ static inline PetscErrorCode BatchTestPivots(const SpikeBatchKernels *k, PetscBo
   const PetscInt pairs[][2] = {{2, 2}, {5, 3}, {8, 8}};
 
   PetscFunctionBegin;
-  for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(pairs); w++)
+  for (size_t w = 0; w < (parts > 1 ? 1 : PETSC_STATIC_ARRAY_LENGTH(pairs)); w++)
     for (PetscInt q = 2; q < 150; q += 29)
       for (int how = 0; how < 4;
            how++) { /* reported, boosted, not a number, and in a system that is small as a whole */

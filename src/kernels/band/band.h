@@ -71,6 +71,11 @@ typedef struct {
   PetscSpikePrecision precision; /* of the factors */
   PetscBool           coupled;   /* spike tips are kept: not the block variant                                       */
   /*
+    not coupled, because nothing couples two partitions: fill() looks for entries that do (SpikeFillStats.joined). Not
+    with nsystems
+  */
+  PetscBool cut;
+  /*
     kl = ku, and D = L D L^H of a hermitian positive definite matrix: fill() keeps what is on and below the diagonal of
     the partitions alone, a pivot is bad up to tol with its sign, badvalue has it, and none is boosted. The spikes are
     followed down to the rounding of PetscScalar, so that an application is hermitian to rounding. A backend without a
@@ -144,8 +149,8 @@ typedef struct {
   PetscInt  overflowrow; /* first row with a value that the precision of the factors cannot hold, -1 if none        */
   PetscInt  zerorow;     /* first row without a nonzero entry, -1 if none                                          */
   /*
-    first row (order of the matrix, local) with a nonzero entry between two systems, -1 if none; not set where there
-    are none
+    first row (order of the matrix, local) with a nonzero entry between two systems, or with `cut` two partitions, -1
+    if none; not set where there are none
   */
   PetscInt joined;
   /* norm of the entries before they are scaled; set where a piece has scales, on the host */
@@ -310,8 +315,9 @@ struct _n_SpikeBandKernels {
 
   /*
     Partitions that suit n rows when the user leaves the number open; falloff of the spikes as expected, below 0, or 0
-    where nothing is known of them; neglect: the fraction of a tip that PC_SPIKE_AUTO lets truncation leave out;
-    exchanges: of rows. *full: whether full SPIKE is the better way, of PC_SPIKE_AUTO only
+    where nothing is known of them, PETSC_MIN_REAL where nothing couples partitions; neglect: the fraction of a tip that
+    PC_SPIKE_AUTO lets truncation leave out; exchanges: of rows. *full: whether full SPIKE is the better way, of
+    PC_SPIKE_AUTO only
   */
   PetscInt (*partitions)(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision, PetscReal falloff,
                          PetscReal neglect, PetscBool exchanges, PCSpikeType, PetscBool *full);
@@ -379,7 +385,7 @@ PETSC_INTERN const SpikeBandKernels     SpikeBandKernels_Host, SpikeBandKernels_
 PETSC_INTERN const SpikePeriodicKernels SpikePeriodicKernels_Host, SpikePeriodicKernels_CUDA;
 
 /* batch.c: of a band with nbatch > 0: the batch in its place, by s->k->batch; Shape fills what its caller gives */
-PETSC_INTERN void           SpikeBatchShape(const SpikeBand *, SpikeBatch *);
+PETSC_INTERN PetscErrorCode SpikeBatchShape(const SpikeBand *, SpikeBatch *);
 PETSC_INTERN PetscErrorCode SpikeBatchCreateSystems(const SpikeBand *, SpikeBatch **);
 PETSC_INTERN PetscErrorCode SpikeBatchDestroySystems(SpikeBatch **);
 PETSC_INTERN PetscErrorCode SpikeBatchBytesSystems(const SpikeBand *, PetscReal *matrix, PetscReal *rest);

@@ -2,8 +2,9 @@
 /* batch.c: a batch of systems in the place of a band, for all backends: its shape is that of the band */
 #include "band.h"
 
-void SpikeBatchShape(const SpikeBand *s, SpikeBatch *t)
+PetscErrorCode SpikeBatchShape(const SpikeBand *s, SpikeBatch *t)
 {
+  PetscFunctionBegin;
   t->nsys     = s->nbatch;
   t->start    = s->batch;
   t->kl       = s->kl;
@@ -11,13 +12,16 @@ void SpikeBatchShape(const SpikeBand *s, SpikeBatch *t)
   t->pivoting = s->pivoting;
   t->stream   = s->stream;
   t->k        = s->k->batch;
+  t->parts    = 1;
+  if (t->k->parts) PetscCall((*t->k->parts)(t, &t->parts));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode SpikeBatchCreateSystems(const SpikeBand *s, SpikeBatch **t)
 {
   PetscFunctionBegin;
   PetscCall(PetscNew(t));
-  SpikeBatchShape(s, *t);
+  PetscCall(SpikeBatchShape(s, *t));
   PetscCall((*(*t)->k->create)(*t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -35,7 +39,7 @@ PetscErrorCode SpikeBatchBytesSystems(const SpikeBand *s, PetscReal *matrix, Pet
   SpikeBatch t = {0};
 
   PetscFunctionBegin;
-  SpikeBatchShape(s, &t);
+  PetscCall(SpikeBatchShape(s, &t));
   PetscCall((*t.k->bytes)(&t, matrix, rest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -91,9 +91,10 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   SpikeTilesShape_Private(s, &t);
   *band  = s->nsystems ? 0.0 : (PetscReal)SpikeElement_Private(s) * t.groups() * t.tilerows * (PetscReal)t.rowsize;
   room   = SpikeRoom_Private(s, &t, gpu, &after, &spike, &blocks);
-  *extra = (PetscReal)room + sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (s->okl ? sizeof(int) * 2.0 * s->np : 0.0) +
+  *extra = (PetscReal)room + sizeof(PetscInt) * 3.0 * (s->np + 1.0) + (s->okl ? sizeof(int) * 2.0 * s->np : 0.0) +
            (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) + sizeof(double) * (2.0 * s->np + 1.0) +
            SPIKE_BAND_AFTER * (PetscReal)SpikeElement_Private(s);
+  if (s->cut) *extra += sizeof(PetscScalar) * (s->np + 1.0) * (kl * kl + ku * ku);
   if (s->coupled) {
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)));
     *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
@@ -170,22 +171,18 @@ static PetscErrorCode SpikeOwnTiles_Private(const SpikeBand *s, SpikeCUDA *h, cu
 {
   const SpikeTiles *t = &h->t;
   int              *own;
-  bool              fewer = false;
 
   PetscFunctionBegin;
-  if (!s->okl || (t->QL <= 1 && t->QU <= 1)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->okl) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(2 * s->np, &own));
   for (PetscInt p = 0; p < s->np; p++) {
     own[2 * p]     = PetscMin(t->QL, PetscMax(1, (int)((s->okl[p] + t->T - 1) / t->T)));
     own[2 * p + 1] = PetscMin(t->QU, PetscMax(1, (int)((s->oku[p] + t->T - 1) / t->T)));
-    if (own[2 * p] < t->QL || own[2 * p + 1] < t->QU) fewer = true;
   }
-  if (fewer) {
-    PetscCall(SpikeMallocCopy_CUDA(2 * s->np, own, stream, &h->down));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-  }
+  PetscCall(SpikeMallocCopy_CUDA(2 * s->np, own, stream, &h->owntiles));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(own));
-  h->t.own = h->down;
+  h->t.own = h->owntiles;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,10 +213,13 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   SpikeTilesShape_Private(s, &h->t);
   h->correctrows = h->t.tilerows;
   stream         = (cudaStream_t)s->stream;
-  PetscCall(PetscMalloc1(np + 1, &active));
-  for (PetscInt q = 0; q <= np; q++) active[q] = s->active[q] ? 1 : 0;
+  PetscCall(PetscMalloc1(2 * (np + 1), &active));
+  for (PetscInt q = 0; q <= np; q++) {
+    active[q]          = s->active[q] ? 1 : 0;
+    active[np + 1 + q] = active[q] || (s->cut && q > 0 && q < np) ? 1 : 0;
+  }
   PetscCall(SpikeMallocCopy_CUDA(np + 1, s->start, stream, &h->dstart));
-  PetscCall(SpikeMallocCopy_CUDA(np + 1, active, stream, &h->dactive));
+  PetscCall(SpikeMallocCopy_CUDA(2 * (np + 1), active, stream, &h->dactive));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(active));
   h->t.start  = h->dstart;
@@ -241,9 +241,12 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   h->window = (int *)((PetscReal *)(h->report + 1) + 2 * ((size_t)np + 1) * h->blocks);
   PetscCall(SpikeMalloc_CUDA(2 * np + 1, &h->badvalue));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
-  if (s->coupled) {
-    PetscCall(SpikeCalloc_CUDA((np + 1) * ku * ku, stream, &s->dB, &s->dR));
+  if (s->coupled || s->cut) {
+    PetscCall(SpikeCalloc_CUDA((np + 1) * ku * ku, stream, &s->dB));
     PetscCall(SpikeCalloc_CUDA((np + 1) * kl * kl, stream, &s->dC));
+  }
+  if (s->coupled) {
+    PetscCall(SpikeCalloc_CUDA((np + 1) * ku * ku, stream, &s->dR));
     PetscCall(SpikeCalloc_CUDA((np + 1) * kl * ku, stream, &s->dVb, &s->dWt));
     PetscCall(SpikeCalloc_CUDA((np + 1) * ku, stream, &s->dpiv));
   }
@@ -261,7 +264,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscCall(SpikeTriDestroySystems_CUDA(s));
   PetscCall(SpikePivotedDestroy_CUDA(s));
   PetscCall(SpikeBatchDestroySystems(&h->batch));
-  PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->down, h->room, h->report, h->badvalue, h->oldrow));
+  PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->owntiles, h->room, h->report, h->badvalue, h->oldrow));
   PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
   PetscCall(SpikeFreeHost_CUDA(h->hostreport));
   PetscCall(PetscFree(s->data));

@@ -120,8 +120,8 @@ struct SpikePivoted;    /* pivoted.cuh */
 struct SpikeCUDA {
   SpikeTiles         t;
   PetscInt64         elements;
-  PetscInt          *dstart, *dactive;
-  int               *down; /* SpikeTiles.own */
+  PetscInt          *dstart, *dactive; /* dactive: [np + 1], and [np + 1] interfaces whose B and C a fill makes */
+  int               *owntiles;         /* SpikeTiles.own */
   char              *room; /* for an apply or for a setup, which do not meet: work, or scratch and after it spike */
   size_t             roomsize;
   PetscBool          roomfull;            /* whether it has room for the setup of full SPIKE */

@@ -141,8 +141,48 @@ PetscErrorCode SpikeFillCouplings_CUDA(SpikeBand *s)
   const size_t interface = ((size_t)s->np + 1) * sizeof(PetscScalar);
 
   PetscFunctionBegin;
-  if (s->coupled && s->ku) PetscCallCUDA(cudaMemsetAsync(s->dB, 0, interface * s->ku * s->ku, (cudaStream_t)s->stream));
-  if (s->coupled && s->kl) PetscCallCUDA(cudaMemsetAsync(s->dC, 0, interface * s->kl * s->kl, (cudaStream_t)s->stream));
+  if (s->dB && s->ku) PetscCallCUDA(cudaMemsetAsync(s->dB, 0, interface * s->ku * s->ku, (cudaStream_t)s->stream));
+  if (s->dC && s->kl) PetscCallCUDA(cudaMemsetAsync(s->dC, 0, interface * s->kl * s->kl, (cudaStream_t)s->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  *joined <- the complement of the first row, in the order of the matrix, with a nonzero entry of B or C of an interface
+  0 < q < np. Reads B and C once
+*/
+__global__ void __launch_bounds__(256)
+  SpikeFillJoined_Kernel(const __grid_constant__ SpikeTiles t, const PetscScalar *B, const PetscScalar *C,
+                         const PetscInt *oldrow, unsigned long long *joined)
+{
+  const PetscInt64 kk = (PetscInt64)t.kl * t.kl, uu = (PetscInt64)t.ku * t.ku, all = (t.np - 1) * (kk + uu);
+
+  for (PetscInt64 e = (PetscInt64)blockIdx.x * blockDim.x + threadIdx.x; e < all;
+       e += (PetscInt64)gridDim.x * blockDim.x) {
+    const PetscInt    q   = (PetscInt)(e / (kk + uu)) + 1;
+    const PetscInt64  at  = e % (kk + uu);
+    const bool        inB = at < uu;
+    const PetscInt    i   = t.start[q] + (inB ? (PetscInt)(at % t.ku) - t.ku : (PetscInt)((at - uu) % t.kl));
+    const PetscScalar v   = inB ? B[q * uu + at] : C[q * kk + at - uu];
+
+    if (v != PetscScalar(0.0)) atomicMax(joined, ~(unsigned long long)(oldrow ? oldrow[i] : i));
+  }
+}
+
+/* With SpikeBand.cut, after B and C are filled: what finish() tells as SpikeFillStats.joined */
+PetscErrorCode SpikeFillJoined_CUDA(SpikeBand *s, const PetscInt *oldrow)
+{
+  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
+  const cudaStream_t stream = (cudaStream_t)s->stream;
+  const PetscInt64   all    = (s->np - 1) * ((PetscInt64)s->kl * s->kl + (PetscInt64)s->ku * s->ku);
+
+  PetscFunctionBegin;
+  if (!s->cut) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemsetAsync(&h->report->fill.nboost, 0, sizeof(h->report->fill.nboost), stream));
+  if (!all) PetscFunctionReturn(PETSC_SUCCESS);
+  SpikeFillJoined_Kernel<<<(unsigned int)PetscMin((all + 255) / 256, 1024), 256, 0, stream>>>(h->t, s->dB, s->dC,
+                                                                                              oldrow,
+                                                                                              &h->report->fill.nboost);
+  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -206,7 +246,7 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   if (!h->map.state) PetscCall(SpikeFillMapCreate_CUDA(s, &A, newrow));
   if (h->map.state > 0) PetscCall(SpikeFillByMap_CUDA(s, &A, newrow));
   else {
-    const SpikeFillTarget f = {h->t,
+    const SpikeFillTarget f = {SpikeFillTiles(s),
                                s->dB,
                                s->dC,
                                newrow,
@@ -218,5 +258,6 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 
     SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillByColumn_Private<F>(s, f, A)));
   }
+  PetscCall(SpikeFillJoined_CUDA(s, newrow ? h->oldrow : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,6 +10,16 @@ static inline int SpikeFillBlocks(const SpikeTiles *t)
   return (int)PetscMax(1, PetscMin(4096, t->n / 8));
 }
 
+/* The tiles, whose active interfaces are those with B and C */
+static inline SpikeTiles SpikeFillTiles(const SpikeBand *s)
+{
+  const SpikeCUDA *h = (const SpikeCUDA *)s->data;
+  SpikeTiles       t = h->t;
+
+  t.active = h->dactive + s->np + 1;
+  return t;
+}
+
 static inline void SpikeFillUnseen(SpikeFillStats *st)
 {
   st->sum = st->dropped = st->maxdropped = st->norm = st->unscaled = 0.0;
@@ -101,10 +111,44 @@ __device__ static inline PetscInt SpikeFillDistance(const SpikeCSR &P, PetscInt 
   return (newrow && !P.colmap ? newrow[j] : j) - i;
 }
 
-/* f(a, distance) for the entries of a row of the matrix, which is row i of the band */
+/*
+  each(): f(a, distance) for the entries of a row of the matrix, which is row i of the band. share(): for those that the
+  lane-th of so many lanes has, four on their way at once
+*/
 struct SpikeFillFromCSR {
   SpikeFillCSR    A;
   const PetscInt *newrow;
+
+  /* Lanes that should share a row of so many entries */
+  static int lanes(PetscInt width)
+  {
+    int lanes = 2;
+
+    while (lanes < 32 && 5 * lanes < width) lanes *= 2;
+    return lanes;
+  }
+  template <typename F>
+  __device__ void share(PetscInt row, PetscInt i, int lane, int lanes, F &&f) const
+  {
+    for (int part = 0; part < A.nparts; part++) {
+      const SpikeCSR &P   = A.part[part];
+      const PetscInt  end = P.ai[row + 1];
+
+      for (PetscInt k0 = P.ai[row] + lane; k0 < end; k0 += 4 * lanes) {
+        PetscScalar v[4];
+        PetscInt    col[4];
+
+        SpikeUnroll(u, 4) {
+          const PetscInt k = k0 + u * lanes;
+
+          v[u]   = k < end ? P.aa[k] : PetscScalar(0.0);
+          col[u] = k < end ? P.aj[k] : 0;
+        }
+        SpikeUnroll(u, 4)
+          if (k0 + u * lanes < end) f(v[u], SpikeFillDistance(P, col[u], newrow, i));
+      }
+    }
+  }
 
   template <typename F>
   __device__ void each(PetscInt row, PetscInt i, F &&f) const
@@ -119,6 +163,20 @@ struct SpikeFillFromCSR {
 
 struct SpikeFillFromDiagonals {
   SpikeFillDiagonals A;
+
+  /* one: neighbouring rows are neighbouring numbers */
+  static int lanes(PetscInt) { return 1; }
+  template <typename F>
+  __device__ void share(PetscInt row, PetscInt, int lane, int lanes, F &&f) const
+  {
+    for (int k0 = lane; k0 < A.count; k0 += 4 * lanes) {
+      PetscScalar v[4];
+
+      SpikeUnroll(u, 4) v[u] = k0 + u * lanes < A.count ? A.val[(k0 + u * lanes) * A.ld + row] : PetscScalar(0.0);
+      SpikeUnroll(u, 4)
+        if (k0 + u * lanes < A.count) f(v[u], A.offset[k0 + u * lanes]);
+    }
+  }
 
   template <typename F>
   __device__ void each(PetscInt row, PetscInt, F &&f) const
@@ -158,6 +216,8 @@ __device__ static __forceinline__ void SpikeFillEntry(const SpikeTiles &t, int m
   }
 }
 
+/* fill.cu */
+PETSC_INTERN PetscErrorCode SpikeFillJoined_CUDA(SpikeBand *, const PetscInt *oldrow);
 /*
   fill_map.cu: the map of a pattern, SpikeCUDA.map, and a fill by it. create() leaves map.state negative where
   there is no room for one, or no gain

@@ -310,9 +310,9 @@ static void SpikeFillPlan_Private(SpikeBand *s, const SpikeFillCSR *A, const Pet
   const SpikeTiles *t  = &h->t;
   const int         GT = t->G * t->T;
 
-  f->t        = *t;
-  f->B        = s->coupled ? s->dB : NULL;
-  f->C        = s->coupled ? s->dC : NULL;
+  f->t        = SpikeFillTiles(s);
+  f->B        = s->dB;
+  f->C        = s->dC;
   f->newrow   = newrow;
   f->oldrow   = newrow ? h->oldrow : NULL;
   f->code     = h->map.code;

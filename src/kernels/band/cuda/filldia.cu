@@ -151,11 +151,12 @@ PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
   else if (h->batch) PetscCall(SpikeBatchFillDiagonals_CUDA(s, &f.A));
   if (h->tri || h->batch) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeFillCouplings_CUDA(s));
-  f.t     = h->t;
-  f.B     = s->coupled ? s->dB : NULL;
-  f.C     = s->coupled ? s->dC : NULL;
+  f.t     = SpikeFillTiles(s);
+  f.B     = s->dB;
+  f.C     = s->dC;
   f.magic = SpikeFillMagic(h->t.T);
   f.max   = SpikePrecisionBound(s->precision);
   SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillDia_Private<F>(s, f)));
+  PetscCall(SpikeFillJoined_CUDA(s, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

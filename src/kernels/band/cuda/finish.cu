@@ -107,11 +107,13 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
     PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)bytes));
   }
   if (h->fillstats) SpikeFinishFill_Private(h->hostreport, h->fillstats);
-  if (h->tri) PetscCall(SpikeTriFinishSystems_CUDA(s));
-  else if (h->batch) {
+  if (h->fillstats && (h->batch || s->cut)) {
     const unsigned long long joined = h->hostreport->fill.nboost;
 
-    if (h->fillstats) h->fillstats->joined = joined ? (PetscInt)~joined : -1;
+    h->fillstats->joined = joined ? (PetscInt)~joined : -1;
+  }
+  if (h->tri) PetscCall(SpikeTriFinishSystems_CUDA(s));
+  else if (h->batch) {
     if (h->pivot) SpikePivotScale_CUDA(h, h->pivot);
     if (h->pivot) PetscCall((*h->batch->k->report)(h->batch, h->pivot));
   } else if (h->pivot) {

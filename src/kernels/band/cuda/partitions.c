@@ -114,10 +114,11 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
 {
   const PetscInt K = HalfBandwidth(s), tiles = (K + 31) / 32, T = (K + tiles - 1) / tiles,
                  m = s->n / np + (s->n % np ? 1 : 0), sm = PetscMax(s->multiprocessors, 1);
-  const PetscReal bytes = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * (PetscReal)s->bytes,
-                  steps = (PetscReal)((m + T - 1) / T), interfaces = PetscMax(1, (PetscReal)np / sm);
-  const PetscReal reach = s->falloff < 0 ? (PetscReal)18.4 / -s->falloff : (PetscReal)s->n,
-                  again = np > 1 ? bytes * PetscMin(1, 2 * reach * np / PetscMax(s->n, 1)) : 0;
+  const PetscReal bytes      = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * (PetscReal)s->bytes,
+                  steps      = (PetscReal)((m + T - 1) / T),
+                  interfaces = s->falloff <= PETSC_MIN_REAL ? 0 : PetscMax(1, (PetscReal)np / sm);
+  const PetscReal reach      = s->falloff < 0 ? (PetscReal)18.4 / -s->falloff : (PetscReal)s->n,
+                  again      = np > 1 ? bytes * PetscMin(1, 2 * reach * np / PetscMax(s->n, 1)) : 0;
   PetscReal  waves;
   Constants  a, b;
   SpikeTimes t;

@@ -12,11 +12,11 @@ PetscErrorCode SpikeBatchClearSystems_Host(SpikeBand *s)
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(t->a, t->off[t->ngroups]));
   for (PetscInt k = 0; k < t->ngroups * t->lanes; k++) {
-    const PetscInt   q = t->system[k], g = k / t->lanes;
+    const PetscInt   g      = k / t->lanes;
     const PetscCount stride = (PetscCount)t->width * t->lanes;
     PetscScalar     *d      = t->a + t->off[g] + t->kl * t->lanes + k % t->lanes;
 
-    for (PetscInt i = q < 0 ? 0 : t->start[q + 1] - t->start[q]; i < t->rows[g]; i++) d[i * stride] = 1.0;
+    for (PetscInt i = t->len[k]; i < t->rows[g]; i++) d[i * stride] = 1.0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,8 +147,8 @@ static PetscErrorCode SpikeBatchFillGroups_Private(SpikeBand *s, PetscInt nparts
 
       PetscCall(PetscArrayzero(a + i0 * stride, (i1 - i0) * stride));
       for (PetscInt l = 0; l < t->lanes; l++) {
-        const PetscInt q = t->system[g * t->lanes + l], first = q < 0 ? 0 : t->start[q],
-                       m = q < 0 ? 0 : t->start[q + 1] - first;
+        const PetscInt q = t->system[g * t->lanes + l], first = t->first[g * t->lanes + l],
+                       m = t->len[g * t->lanes + l];
 
         for (PetscInt i = i0; i < PetscMin(i1, m); i++)
           SpikeBatchFillRow_Private(s, t, nparts, parts, NULL, first + i, first + i, q, st);

@@ -179,6 +179,8 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
           s->dC[(PetscCount)p * kl * kl + (i - s->start[p]) + (PetscCount)(j - (s->start[p] - kl)) * kl] = v;
           break;
         case SPIKE_ENTRY_NONE:
+          if (s->cut && j >= 0 && j < s->n && v != (PetscScalar)0.0 && (st->joined < 0 || r < st->joined))
+            st->joined = r;
           break;
         }
       }

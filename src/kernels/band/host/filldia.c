@@ -51,6 +51,10 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
   if (h->first && o <= part->fu && -o <= part->kl)
     SpikeHostPutDiagonal(s->precision, h->first, h->off[p] + (own + o - first) * part->ld + part->diagonal - o,
                          part->ld, above - own, a + own);
+  for (PetscInt i = i0; s->cut && i < i1; i++) {
+    if (i >= own && i < above) continue;
+    if (i + o >= 0 && i + o < s->n && a[i] != (PetscScalar)0.0 && (st->joined < 0 || i < st->joined)) st->joined = i;
+  }
   if (s->coupled && s->active[p])
     for (PetscInt i = i0; i < own; i++)
       s->dC[(PetscCount)p * kl * kl + (i - first) + (PetscCount)(i + o - (first - kl)) * kl] = a[i];

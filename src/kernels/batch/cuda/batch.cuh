@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* batch.cuh: batches of systems on a CUDA device: a warp a group, a lane a system */
+/* batch.cuh: batches of systems on a CUDA device: a warp a group, a lane a system or a piece of one */
 #pragma once
 
 #include "kernels/common/cuda/device.cuh"
@@ -10,20 +10,37 @@ extern "C" {
 
 #define SPIKE_BATCH_LANES 32
 
-/* What setup() leaves for report(): the complement of the first bad row, 0 where there is none; pivots boosted */
+/*
+  What setup() leaves for report(): the complement of the first bad row, 0 where there is none; of I - W_t Q, where
+  there is none; pivots boosted
+*/
 struct SpikeBatchReport {
-  unsigned long long badrow, nboost;
+  unsigned long long badrow, badpiece, nboost;
 };
 
 /* What kernels see of a batch */
 struct SpikeBatchGroups {
   int               kl, ku, width;
+  int               parts, h; /* lanes that share a system, edge of the blocks of their pieces */
   PetscInt          ngroups;
   const PetscInt   *first, *len; /* [32 ngroups] first row and rows of each lane's system; no rows: it has none */
   const PetscInt   *rows;        /* [ngroups] */
   const PetscInt64 *off;         /* [ngroups] first element */
   PetscScalar      *a;
   unsigned char    *exchange; /* as in batch.h; NULL without row exchanges */
+  PetscScalar      *blocks;   /* likewise; NULL without pieces */
+
+  /* Whether a lane is coupled to the one before it, or after it */
+  __device__ bool before(int l) const { return l % parts != 0; }
+  __device__ bool after(PetscInt group, int l) const
+  {
+    return l % parts != parts - 1 && len[group * SPIKE_BATCH_LANES + l + 1] > 0;
+  }
+  /* Number (i, j) of block k of a lane */
+  __device__ PetscScalar *block(PetscInt group, int k, int i, int j, int l) const
+  {
+    return blocks + ((((PetscInt64)group * SPIKE_BATCH_BLOCKS + k) * h + i) * h + j) * SPIKE_BATCH_LANES + l;
+  }
 };
 
 struct SpikeBatchCUDA {
@@ -75,6 +92,17 @@ static inline PetscErrorCode SpikeBatchDispatchPivoted(const SpikeBatchGroups &t
   return call(SpikeBatchBand<16, 16, false>());
 }
 
+/* The same for pieces: bands as wide as their blocks */
+template <typename F>
+static inline PetscErrorCode SpikeBatchDispatchPieces(const SpikeBatchGroups &t, F &&call)
+{
+  const bool equal = t.kl == t.ku && t.kl == t.h;
+
+  if (t.h == 2) return equal ? call(SpikeBatchBand<2, 2, true>()) : call(SpikeBatchBand<2, 2, false>());
+  if (t.h == 3) return equal ? call(SpikeBatchBand<3, 3, true>()) : call(SpikeBatchBand<3, 3, false>());
+  return equal ? call(SpikeBatchBand<4, 4, true>()) : call(SpikeBatchBand<4, 4, false>());
+}
+
 /* c - a b */
 __device__ static inline PetscScalar SpikeBatchFnma(PetscScalar a, PetscScalar b, PetscScalar c)
 {
@@ -100,6 +128,12 @@ static inline size_t SpikeBatchResident(size_t shared, size_t least)
   return PetscMax(shared / 3, least);
 }
 
+/* pieces.cu: after the factors of pieces, their blocks; solves by both */
+struct SpikeBatchPolicy;
+PETSC_INTERN PetscErrorCode SpikeBatchCouple_CUDA(SpikeBatchCUDA *, const SpikeBatchPolicy &, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpikeBatchSolvePieces_CUDA(const SpikeBatchCUDA *, PetscBool trans, PetscInt nrhs,
+                                                       const PetscScalar *b, PetscCount ldb, PetscScalar *x,
+                                                       PetscCount ldx, cudaStream_t);
 /* factor.cu, solve.cu, solvetrans.cu; pivotedsolve.cu and pivotedsolvetrans.cu with row exchanges */
 PETSC_INTERN PetscErrorCode SpikeBatchSetUp_CUDA(SpikeBatch *, SpikePivot *, const double *);
 PETSC_INTERN PetscErrorCode SpikeBatchSolve_CUDA(const SpikeBatchCUDA *, PetscInt nrhs, const PetscScalar *b,

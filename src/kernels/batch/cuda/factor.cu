@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(SPIKE_BATCH_LANES)
       }
     }
   }
-  SpikeBatchSeenEnd(seen, t.first[lane], lane, badvalue, report);
+  SpikeBatchSeenEnd(seen, t.first[lane], lane, badvalue, &report->badrow, &report->nboost);
 }
 
 template <typename B, typename U>
@@ -160,6 +160,7 @@ PetscErrorCode SpikeBatchSetUp_CUDA(SpikeBatch *t, SpikePivot *pivot, const doub
       return SpikeBatchFactor_Private<B, SpikeBatchRing<B::KLMAX, B::KUMAX>>(h, policy, ring, stream);
     }
   }));
+  if (h->g.parts > 1) PetscCall(SpikeBatchCouple_CUDA(h, policy, stream));
   PetscCall(PetscLogGpuFlops((2.0 * t->ku + 1.0) * t->kl * t->start[t->nsys]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(SPIKE_BATCH_LANES *SpikeBatchShares<B>::WARPS)
   if (!warp) {
     const PetscInt system = group * SPIKE_BATCH_LANES + lane;
 
-    SpikeBatchSeenEnd(seen, t.first[system], system, badvalue, report);
+    SpikeBatchSeenEnd(seen, t.first[system], system, badvalue, &report->badrow, &report->nboost);
   }
 }
 

@@ -42,12 +42,13 @@ __device__ static inline SpikeBatchSeen SpikeBatchSeenBegin(const SpikeBatchPoli
 }
 
 __device__ static inline void SpikeBatchSeenEnd(const SpikeBatchSeen &seen, PetscInt first, PetscInt lane,
-                                                double *badvalue, SpikeBatchReport *report)
+                                                double *badvalue, unsigned long long *badrow,
+                                                unsigned long long *nboost)
 {
-  if (seen.nboost) atomicAdd(&report->nboost, seen.nboost);
+  if (seen.nboost) atomicAdd(nboost, seen.nboost);
   if (seen.bad < 0) return;
   badvalue[lane] = (double)seen.badvalue;
-  atomicMax(&report->badrow, ~(unsigned long long)(first + seen.bad));
+  atomicMax(badrow, ~(unsigned long long)(first + seen.bad));
 }
 
 /* pivotedfactor.cu: the same factors with row exchanges */

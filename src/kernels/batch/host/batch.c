@@ -78,10 +78,8 @@ static void SpikeBatchGroup_Private(const SpikeBatch *t, PetscInt k, SpikePivot 
   g->exchange = h->exchange ? h->exchange + h->row[k] * t->lanes : NULL;
   g->pivot    = pivot;
   for (int l = 0; l < SPIKE_BATCH_LANES; l++) {
-    const PetscInt q = t->system[k * SPIKE_BATCH_LANES + l];
-
-    g->first[l] = q < 0 ? 0 : t->start[q];
-    g->len[l]   = q < 0 ? 0 : t->start[q + 1] - t->start[q];
+    g->first[l] = t->first[k * SPIKE_BATCH_LANES + l];
+    g->len[l]   = t->len[k * SPIKE_BATCH_LANES + l];
   }
 }
 
