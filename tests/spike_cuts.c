@@ -178,6 +178,52 @@ static PetscErrorCode TestJoined(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  One entry of a later setup couples two partitions: above the diagonal or below it, as far from it as the band is wide,
+  at the first, a middle and the last interface. With empty ranks, and with all rows on one of them, all ranks begin
+  anew
+*/
+static PetscErrorCode TestJoinedOnce(MPI_Comm comm, PetscInt kl, PetscInt ku, MatType type, const char where[])
+{
+  const PetscInt at[] = {1, 3, 5};
+  PetscMPIInt    rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  for (PetscInt k = 0; k < 3; k++)
+    for (PetscInt side = 0; side < 2; side++) {
+      Systems     b;
+      Mat         A;
+      PC          pc;
+      PCSpikeInfo info;
+      PetscReal   error;
+      PetscInt    row, col;
+
+      BlocksInit(&b, 6, 3 * PetscMax(kl, ku), 0, kl, ku);
+      if (rank) b.nsys = 0;
+      PetscCall(SystemsMat(comm, &b, PETSC_TRUE, type, &A));
+      PetscCall(CutsPC(comm, A, PC_SPIKE_FULL, 6, &pc));
+      row = b.begin[at[k]] - (side ? ku : 0);
+      col = b.begin[at[k]] - (side ? 0 : kl);
+      for (PetscInt turn = 0; turn < 3; turn++) {
+        if (!rank) PetscCall(MatSetValue(A, row, col, turn == 1 ? 0.25 : 0.0, INSERT_VALUES));
+        PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+        PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+        PetscCall(PCSetUp(pc));
+        PetscCall(PCSpikeGetInfo(pc, &info));
+        PetscCall(SpikeTestCheck((PetscBool)(info.cuts == (turn ? 4 : 5) && info.rebuilds == 1 + (turn > 0)),
+                                 "%s, turn %d: %" PetscInt_FMT " cuts, %" PetscInt_FMT " setups from scratch", where,
+                                 (int)turn, info.cuts, info.rebuilds));
+        PetscCall(SpikeTestInverse(pc, NULL, 0.0, &error));
+        PetscCall(SpikeTestSmall(error, tol, "after an entry", where));
+      }
+      PetscCall(PCDestroy(&pc));
+      PetscCall(MatDestroy(&A));
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows in random order: RCM finds the blocks one after the other, and partitions begin between them */
 static PetscErrorCode TestReordered(void)
 {
@@ -250,6 +296,9 @@ int main(int argc, char **argv)
   PetscCall(TestOpen(SpikeTestDiaType()));
   PetscCall(TestJoined(MATAIJ));
   PetscCall(TestJoined(SpikeTestDiaType()));
+  PetscCall(TestJoinedOnce(PETSC_COMM_WORLD, 3, 4, MATAIJ, "3,4"));
+  PetscCall(TestJoinedOnce(PETSC_COMM_WORLD, 20, 17, MATAIJ, "20,17"));
+  PetscCall(TestJoinedOnce(PETSC_COMM_SELF, 4, 2, SpikeTestDiaType(), "diagonals"));
   PetscCall(TestReordered());
   for (PetscInt n = 0; n < 2; n++) {
     BlocksInit(&b, 1, n, 0, 2, 2);

@@ -433,7 +433,7 @@ PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStats *st, 
 {
   if (st->badrow >= 0) return PETSC_TRUE;
   if (periodicjoined) return PETSC_FALSE;
-  if ((s->band.nsystems || s->batch.found || s->band.cut) && st->joined >= 0) return PETSC_FALSE;
+  if (st->joined >= 0) return PETSC_FALSE; /* of all ranks: systems and cuts are those of one */
   if (s->givenkl != PETSC_DECIDE || s->info.cut) return PETSC_TRUE;
   /* couplings between ranks that are dropped anyway, at most twice as large a share of the values as before */
   if (s->apart) return (PetscBool)(st->dropped <= (s->dropoff + 2 * s->crossing) * st->sum);

@@ -178,6 +178,7 @@ PetscErrorCode PCSpikeBatchFind_Private(PC pc, PetscBool alone, PetscInt nparts,
   PetscFunctionBegin;
   PetscCall(PCSpikeBatchReset_Private(pc));
   s->batch.why = NULL;
+  b->whole     = s->batch.whole;
   b->alone     = (PetscBool)(s->type == PC_SPIKE_BLOCK);
   if (s->batch.type == PC_SPIKE_BATCH_NEVER) PetscFunctionReturn(PETSC_SUCCESS);
   if (reason == SPIKE_BATCH_YES) {
@@ -217,6 +218,38 @@ PetscErrorCode PCSpikeBatchFind_Private(PC pc, PetscBool alone, PetscInt nparts,
   if (s->batch.type == PC_SPIKE_BATCH_ALWAYS || b->nbatch > 1)
     PetscCall(PetscInfo(pc, "Rows of independent systems are one band: %s\n", s->batch.why));
   PetscCall(PCSpikeBatchReset_Private(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PCSpikeBatchAfter_Private - After a factorization: pieces of a regular system may be singular, and a system that needs
+  no row exchanges may have pieces that do. Where a pivot of one was boosted or bad systems are not cut into pieces, for
+  all later values of the pattern
+
+  Collective
+
+  Input Parameter:
+. pivot - of the factors
+
+  Output Parameter:
+. again - the setup has to be made anew for that
+*/
+PetscErrorCode PCSpikeBatchAfter_Private(PC pc, const SpikePivot *pivot, PetscBool *again)
+{
+  PC_Spike  *s = (PC_Spike *)pc->data;
+  SpikeBatch t = {0};
+  PetscBool  bad;
+
+  PetscFunctionBegin;
+  *again = PETSC_FALSE;
+  if (!s->batch.found || s->batch.whole) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->band.nbatch) PetscCall(SpikeBatchShape(&s->band, &t));
+  bad = (PetscBool)(t.parts > 1 && (pivot->nboost > 0 || pivot->badrow >= 0));
+  PetscCallMPI(MPIU_Allreduce(&bad, again, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
+  s->batch.whole = PETSC_TRUE;
+  s->again       = SPIKE_AGAIN_BATCH;
+  PetscCall(PetscInfo(pc, "Small pivots in pieces of systems: trying whole systems\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -277,12 +310,13 @@ static PetscErrorCode PCSpikeGetBatchType_Spike(PC pc, PCSpikeBatchType *type)
   as systems where nothing couples them. Stored zeros couple nothing; when later values do, the setup begins again.
 
   A batch has half-bandwidths up to 16, other than 1,1, for which `PCSpikeSetTridiagonalType()` has kernels. Each system
-  is factored as a whole, and nothing is neglected: an application is the inverse. A lane of a vector register, or a
+  is solved by itself, and nothing is neglected: an application is the inverse. A lane of a vector register, or a
   thread of a device, solves a system; the factors of as many systems as there are lanes are interleaved. Systems may
   have different lengths, which are sorted; shorter ones are padded to the longest beside them. `PCSpikeSetPivoting()`
   exchanges rows inside each system, on CPUs and GPUs. On a device, where systems are few and half-bandwidths at most 4,
   2 to 32 threads share a system: it is cut into pieces, which are factored at once, without row exchanges, and coupled
-  exactly from one to the next, as the partitions of SPIKE.
+  exactly from one to the next, as the partitions of SPIKE. Where a pivot of a piece is too small, as it may be in a
+  regular system, systems are not cut.
 
   `PC_SPIKE_BATCH_AUTO` takes a batch where half-bandwidths are at most what the backend is faster with, and padding
   does not cost more than that gains, on all ranks, and one band where partitions are asked for

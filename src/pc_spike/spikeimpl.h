@@ -98,6 +98,7 @@ typedef struct {
 typedef struct {
   PCSpikeBatchType type;
   PetscBool        found;             /* the same on all ranks: band.batch are those of this rank  */
+  PetscBool        whole;             /* the same on all ranks: pivots of their pieces were small  */
   PetscInt         shortest, longest; /* rows, over all ranks                                      */
   const char      *why;               /* there is none                                             */
 } PCSpikeBatch;
@@ -189,7 +190,8 @@ typedef enum {
   SPIKE_AGAIN_LONE,     /* with one partition a rank, or with several         */
   SPIKE_AGAIN_TRIAL,    /* by another way                                     */
   SPIKE_AGAIN_GATHER,   /* with rows of other ranks                           */
-  SPIKE_AGAIN_COUPLING  /* with exact coupling in place of truncated spikes   */
+  SPIKE_AGAIN_COUPLING, /* with exact coupling in place of truncated spikes   */
+  SPIKE_AGAIN_BATCH     /* with systems of a batch that are not in pieces     */
 } SpikeAgain;
 
 typedef struct {
@@ -504,6 +506,7 @@ PETSC_INTERN PetscErrorCode PCSpikeComposeTridiagonalMethods_Private(PC, PetscBo
 
 /* spikebatch.c */
 PETSC_INTERN PetscErrorCode PCSpikeBatchFind_Private(PC, PetscBool, PetscInt, const SpikeCSR[], const SpikeDIA *);
+PETSC_INTERN PetscErrorCode PCSpikeBatchAfter_Private(PC, const SpikePivot *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeBatchReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeBatchView_Private(PC, const PCSpikeInfo *, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeBatchSetFromOptions_Private(PC, PetscOptionItems);

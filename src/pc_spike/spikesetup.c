@@ -451,6 +451,7 @@ static void PCSpikeForget_Private(PC_Spike *s)
   PCSpikeTrialForget_Private(s);
   PCSpikeCouplingForget_Private(s);
   PCSpikeRefineForget_Private(s);
+  s->batch.whole = PETSC_FALSE;
 }
 
 /*
@@ -561,6 +562,8 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     if (late) PetscCall(PCSpikeNumeric_Private(pc, late, &st, &pivots));
     s->info.dropped = st.sum > 0.0 ? st.dropped / st.sum : 0.0;
     if (!reuse) {
+      PetscCheck(!s->band.cut || st.joined < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "Row %" PetscInt_FMT " couples two partitions, between which a search found no entry", st.joined);
       s->crossing = s->info.dropped;
       if (s->apart)
         PetscCall(
@@ -618,6 +621,8 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
     PetscCall(PCSpikeBorderFactor_Private(pc, &pivots.partition, &pivots.reduced, again));
+    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PCSpikeBatchAfter_Private(pc, &pivots.partition, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);

@@ -15,7 +15,7 @@
 
       growth           max |u_ij| / ||A|| above SPIKE_TRIAL_GROWTH, where rows are not dominant. On a device it is
                        looked for in setups from scratch alone, by what the sampled rows say; systems that have no U of
-                       a common form are tried in such setups on the host
+                       a common form are tried in such setups, tridiagonal ones on the host alone
       border           ||Q_j|| / ||F_j|| ||A|| times the largest element of the inverse of S, scaled, above
                        SPIKE_TRIAL_BORDER: the rounding of the band's solves is amplified by it
       pivots           boosted ones, of the band, of S or of reduced systems, zero ones of the latter, and those that

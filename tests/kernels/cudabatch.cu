@@ -242,6 +242,90 @@ static PetscErrorCode TestSingularBoundary(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same, coupled by C = [0 1; 0 1], B = [0 0; 1 1]: I - W_t Q = [0 -1; -1 0], whose inverse exchanges rows */
+static PetscErrorCode TestExchangedBoundary(void)
+{
+  const BatchShape shape = {"exchanged boundary", 40, 64, 0};
+  BatchCase        c;
+  SpikePivot       pivot = {(PetscReal)1e-3, (PetscReal)0.5, 0, -1, 0.0, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(BatchCaseCreate(&shape, 2, 2, PETSC_TRUE, PETSC_FALSE, &SpikeBatchKernels_CUDA, &c));
+  for (PetscInt k = 0; k < 40 * 64 * 5; k++) c.entries[k] = k % 5 == 2 ? 1.0 : 0.0;
+  for (PetscInt q = 0; q < 40; q++) {
+    const PetscInt row = q * 64 + 16 * (q % 3 + 1);
+
+    c.entries[row * 5 + 1] = c.entries[(row + 1) * 5] = 1.0;           /* columns row - 1 of two rows */
+    c.entries[(row - 1) * 5 + 3] = c.entries[(row - 1) * 5 + 4] = 1.0; /* columns row, row + 1 of the one before */
+  }
+  PetscCall(BatchCaseSetUp(&c, &pivot));
+  Check((PetscBool)(!pivot.nboost && pivot.badrow < 0), "pivots", "exchanged boundary");
+  PetscCall(BatchCaseSolve(&c, -1, "exchanged boundary"));
+  PetscCall(BatchCaseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* More groups than find room for their factors, or their blocks, beside each other */
+static PetscErrorCode TestManyPieces(void)
+{
+  const PetscInt nsys[] = {150, 300, 700};
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 3; k++)
+    for (PetscInt kl = 2; kl <= 4; kl += 2) {
+      const BatchShape shape = {"many", nsys[k], 256, 0};
+      BatchCase        c;
+      SpikePivot       pivot = {1e-30, 0.0, 0, -1, 0.0, PETSC_FALSE};
+
+      PetscCall(BatchCaseCreate(&shape, kl, 4, PETSC_TRUE, PETSC_FALSE, &SpikeBatchKernels_CUDA, &c));
+      PetscCall(BatchCaseSetUp(&c, &pivot));
+      PetscCall(BatchCaseSolve(&c, -1, "many"));
+      PetscCall(BatchCaseDestroy(&c));
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  How many lanes share a system by the model: some, wherever few systems have from 32 to 2048 rows, and never pieces
+  that are too long or too short; one where there are many, with row exchanges, wide and triangular ones
+*/
+static PetscErrorCode TestModel(void)
+{
+  const PetscInt nsys[] = {2, 64, 700, 1000000};
+  PetscInt      *start;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(1000001, &start));
+  for (PetscInt k = 0; k < 4; k++)
+    for (PetscInt n = 1; n < 3000; n += k < 3 ? 1 : 997) {
+      SpikeBatch t = {0};
+      PetscInt   got;
+
+      if (nsys[k] * n > 2000000 && k < 3 && n % 7) continue;
+      for (PetscInt q = 0; q <= PetscMin(nsys[k], PETSC_INT_MAX / 3000); q++) start[q] = q * n;
+      t.nsys  = PetscMin(nsys[k], PETSC_INT_MAX / 3000);
+      t.start = start;
+      t.kl = t.ku = 2 + n % 3;
+      t.k         = &SpikeBatchKernels_CUDA;
+      PetscCall((*t.k->parts)(&t, &got));
+      Check((PetscBool)(got >= 1 && got <= 32 && (got & (got - 1)) == 0), "a power of two", "model");
+      Check((PetscBool)(got == 1 || (n / got >= 16 && (n + got - 1) / got <= 64)), "length of pieces", "model");
+      Check((PetscBool)(k == 3 ? got == 1 : (got > 1) == (n >= 32 && n <= 2048)), "some or one", "model");
+      t.ku = 0;
+      PetscCall((*t.k->parts)(&t, &got));
+      Check((PetscBool)(got == 1), "triangular", "model");
+      t.ku = 5;
+      PetscCall((*t.k->parts)(&t, &got));
+      Check((PetscBool)(got == 1), "wide", "model");
+      t.ku       = t.kl;
+      t.pivoting = PETSC_TRUE;
+      PetscCall((*t.k->parts)(&t, &got));
+      Check((PetscBool)(got == 1), "row exchanges", "model");
+    }
+  PetscCall(PetscFree(start));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Several lanes for a system */
 static PetscErrorCode TestPieces(void)
 {
@@ -265,7 +349,14 @@ static PetscErrorCode TestPieces(void)
   parts = 4;
   PetscCall(TestSingularBoundary());
   Report("pieces that are coupled by a singular block");
+  PetscCall(TestExchangedBoundary());
+  Report("pieces that are coupled by a block whose rows are exchanged");
+  parts = 32;
+  PetscCall(TestManyPieces());
+  Report("many pieces");
   parts = 1;
+  PetscCall(TestModel());
+  Report("how many lanes share a system");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

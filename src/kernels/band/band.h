@@ -69,7 +69,7 @@ typedef struct {
   */
   PetscInt           *okl, *oku;
   PetscSpikePrecision precision; /* of the factors */
-  PetscBool           coupled;   /* spike tips are kept: not the block variant                                       */
+  PetscBool           coupled;   /* spike tips are kept: not the block variant, nor with `cut`                       */
   /*
     not coupled, because nothing couples two partitions: fill() looks for entries that do (SpikeFillStats.joined). Not
     with nsystems
@@ -107,6 +107,7 @@ typedef struct {
   PetscInt  nbatch;
   PetscInt *batch; /* [nbatch + 1] first rows, ascending; then n */
   PetscBool alone;
+  PetscBool whole; /* systems of a batch are not cut into pieces */
 
   void         *band;           /* raw band, then its factors; layout of the backend                                */
   PetscScalar  *dB, *dC;        /* [np + 1] coupling blocks                                                         */
@@ -208,9 +209,9 @@ struct _n_SpikeBandKernels {
   PetscErrorCode (*bytes)(const SpikeBand *, PetscReal *band, PetscReal *extra);
 
   /*
-    Allocates everything for the shape given by n, kl, ku, np, start, okl, oku, precision, coupled, maxrhs. destroy()
-    accepts a band partly made, and frees what create() allocated, not start, active, okl and oku. reserve() makes room
-    for that many right-hand sides, keeping all else.
+    Allocates everything for the shape given by n, kl, ku, np, start, okl, oku, precision, coupled, cut, maxrhs.
+    destroy() accepts a band partly made, and frees what create() allocated, not start, active, okl and oku. reserve()
+    makes room for that many right-hand sides, keeping all else.
   */
   PetscErrorCode (*create)(SpikeBand *);
   PetscErrorCode (*destroy)(SpikeBand *);

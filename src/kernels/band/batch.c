@@ -13,7 +13,7 @@ PetscErrorCode SpikeBatchShape(const SpikeBand *s, SpikeBatch *t)
   t->stream   = s->stream;
   t->k        = s->k->batch;
   t->parts    = 1;
-  if (t->k->parts) PetscCall((*t->k->parts)(t, &t->parts));
+  if (t->k->parts && !s->whole) PetscCall((*t->k->parts)(t, &t->parts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

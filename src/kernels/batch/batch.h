@@ -77,7 +77,7 @@ typedef struct {
 
   /* by create() */
   PetscInt    lanes, width, ngroups;
-  PetscInt   *system;      /* [ngroups * lanes] system of each lane, -1 for none                          */
+  PetscInt   *system;      /* [ngroups * lanes] system of each lane, -1 for none; some have no piece of it */
   PetscInt   *first, *len; /* [ngroups * lanes] first row and rows of each lane's system; no rows: none   */
   PetscInt   *rows;        /* [ngroups]                                                                   */
   PetscCount *off;         /* [ngroups + 1] first element of a group                                      */

@@ -182,9 +182,10 @@ SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
 */
 PetscReal SpikePartitionsIterations(const SpikeShape *s, PetscInt np)
 {
-  const PetscReal x = np > 1 ? -s->falloff * (PetscReal)(s->n / np) : PETSC_MAX_REAL;
+  PetscReal x;
 
-  if (np == 1) return 1;
+  if (np == 1 || s->falloff <= PETSC_MIN_REAL) return 1;
+  x = -s->falloff * (PetscReal)(s->n / np);
   return x > 0 ? 1 + 4 / x * (1 + 1 / (x * x)) : PETSC_MAX_REAL;
 }
 

@@ -154,7 +154,8 @@ static PetscErrorCode SpikeBatchApply_CUDA(SpikeBatch *t, PetscBool trans, Petsc
   As many lanes as keep a device busy, where systems are too few to have one each: up to SPIKE_BATCH_WARPS warps on a
   multiprocessor, and more while pieces are longer than SPIKE_BATCH_LONG rows; none is shorter than SPIKE_BATCH_SHORT.
   More systems than a quarter of these lanes have one each: a solve reads the factors of pieces twice, and their blocks.
-  Few systems whose pieces would be longer than SPIKE_BATCH_LONG take as long as one band. Parts of vectors lie in
+  Few systems whose pieces would be longer than SPIKE_BATCH_LONG take as long as one band. Spikes of triangular systems
+  may grow without bound. Parts of vectors lie in
   shared memory: no piece is longer than SPIKE_BATCH_LONGEST. Measured on an H200 (batch-cuda.txt)
 */
 #define SPIKE_BATCH_WARPS   8
@@ -172,13 +173,14 @@ static PetscErrorCode SpikeBatchParts_CUDA(const SpikeBatch *t, PetscInt *parts)
 
   PetscFunctionBegin;
   *parts = 1;
-  if (t->pivoting || t->nsys < 2 || PetscMax(t->kl, t->ku) > SPIKE_BATCH_WIDEST) PetscFunctionReturn(PETSC_SUCCESS);
+  if (t->pivoting || t->nsys < 2 || PetscMax(t->kl, t->ku) > SPIKE_BATCH_WIDEST || !PetscMin(t->kl, t->ku))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeDeviceGet(&gpu));
   lanes = (PetscInt64)gpu->multiprocessors * SPIKE_BATCH_WARPS * SPIKE_BATCH_LANES;
   for (PetscInt q = 0; q < t->nsys; q++) longest = PetscMax(longest, t->start[q + 1] - t->start[q]);
   if (t->nsys > lanes / 4) PetscFunctionReturn(PETSC_SUCCESS);
   while (*parts < SPIKE_BATCH_LANES && longest / (2 * *parts) >= PetscMax(SpikeBatchLeast(t), SPIKE_BATCH_SHORT) &&
-         ((PetscInt64)t->nsys * 2 * *parts <= lanes || longest / *parts > SPIKE_BATCH_LONG))
+         ((PetscInt64)t->nsys * 2 * *parts <= lanes || (longest + *parts - 1) / *parts > SPIKE_BATCH_LONG))
     *parts *= 2;
   if ((longest + *parts - 1) / *parts > (t->nsys < SPIKE_BATCH_MANY ? SPIKE_BATCH_LONG : SPIKE_BATCH_LONGEST))
     *parts = 1;

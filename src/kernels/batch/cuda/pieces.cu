@@ -214,6 +214,10 @@ __device__ static inline void SpikePieceTips(const SpikeBatchGroups &t, const Sp
       Vb[r][c] = SpikeBatchMultiply(Vb[r][c], u[0]);
     }
   }
+  SpikeUnroll2(r, H, c, H) { /* not 0 times what overflows */
+    if (!p.before) Wt[r][c] = Wb[r][c] = PetscScalar(0.0);
+    if (!p.after) Vt[r][c] = Vb[r][c] = PetscScalar(0.0);
+  }
 }
 
 /*
@@ -528,7 +532,7 @@ PetscErrorCode SpikeBatchSolvePieces_CUDA(const SpikeBatchCUDA *h, PetscBool tra
 
     for (PetscInt c = 0; c < nrhs; c += most) {
       const PetscInt count   = PetscMin(most, nrhs - c);
-      const size_t   each    = (size_t)((PetscInt64)h->g.ngroups * count / h->gpu->multiprocessors + 1),
+      const size_t   each    = (size_t)(((PetscInt64)h->g.ngroups * count - 1) / h->gpu->multiprocessors + 1),
                    room      = (size_t)h->gpu->shared / each;
       SpikePiecesStage stage = SPIKE_PIECES_VECTOR;
       size_t           bytes = vector;
