@@ -21,9 +21,9 @@ static char help[] =
     g(k) g(l),   g(k) = (1 - r d(k)) / (1 + r d(k)),   d(k) = (2 - 2 cos(k h))^2
 
   A line is a ring: its matrix has corners. PCSPIKE orders the rows of each ring so that it becomes a band without
-  corners, of half-bandwidth 4 or 5, and solves all of them at once: on a CPU as a batch, and the view says so. On a GPU
-  they are one band, unless -line_pc_spike_batch_type always asks for a batch, which pays there from 4096 systems on, of
-  half-bandwidths up to 4.
+  corners, of half-bandwidth 4 or 5, and solves all of them at once: on a CPU as a batch, and the view says so, on a GPU
+  where half-bandwidths are at most 4. Others are one band there, cut between the rings, unless
+  -line_pc_spike_batch_type always asks for a batch.
 */
 #include <petscspike.h>
 #include <petsctime.h>

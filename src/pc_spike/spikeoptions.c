@@ -370,7 +370,8 @@ static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partition
 
   Notes:
   Partitions of a rank differ by at most one row, unless some begin at cuts, that is at rows which nothing couples to
-  those before: then they have from half of the mean to a quarter above it. With `PC_SPIKE_TRUNCATED` each needs at
+  those before: then they have from half of the mean to a quarter above it, and where all of them begin so, nothing
+  couples them until later values do: there are no spikes. With `PC_SPIKE_TRUNCATED` each needs at
   least as many rows as the larger half-bandwidth. Where the rows of a rank are too few, as on a coarse grid, it makes
   fewer partitions, and where a trial finds the factors of several wrong, one, if that costs at most 1e9 operations
   (`PCSPIKE`); the view and -info tell.
