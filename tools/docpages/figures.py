@@ -161,13 +161,13 @@ def batch(root: pathlib.Path, axes) -> list[list[str]]:
     table: dict[str, dict[str, float]] = {"setup with new values": {}, "application": {}}
     for line in records(root, "batch-cuda.txt", "# -pc_spike_batch_type always"):
         x = numbers(line)
-        if len(x) != 14 or x[0] < 4096 or x[7] != x[7]:  # of fewer systems auto makes one band itself
+        if len(x) != 14 or x[0] * x[1] < 131072 or x[2] > 16 or x[7] != x[7]:  # wider ones are no batch
             continue
         case = f"{x[0]:.0f} x {x[1]:.0f}, K = {x[2]:.0f}"
         table["setup with new values"][case] = x[7] / x[4]
         table["application"][case] = x[8] / x[5]
     rows = bars(axes, table, "systems x rows", "times as fast as one band")
-    axes.set_xticks(range(len(rows[0]) - 1), [c.replace(", ", ",\n") for c in rows[0][1:]], fontsize=8)
+    axes.set_xticks(range(len(rows[0]) - 1), [c.replace(", ", ",\n") for c in rows[0][1:]], fontsize=6)
     return rows
 
 
