@@ -167,7 +167,8 @@ def batch(root: pathlib.Path, axes) -> list[list[str]]:
         table["setup with new values"][case] = x[7] / x[4]
         table["application"][case] = x[8] / x[5]
     rows = bars(axes, table, "systems x rows", "times as fast as one band")
-    axes.set_xticks(range(len(rows[0]) - 1), [c.replace(", ", ",\n") for c in rows[0][1:]], fontsize=6)
+    labels = [c.replace(" x ", "\nx ").replace(", ", ",\n") for c in rows[0][1:]]
+    axes.set_xticks(range(len(labels)), labels, fontsize=7)
     return rows
 
 
