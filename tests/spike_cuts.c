@@ -186,11 +186,10 @@ static PetscErrorCode TestJoined(MatType type)
 static PetscErrorCode TestJoinedOnce(MPI_Comm comm, PetscInt kl, PetscInt ku, MatType type, const char where[])
 {
   const PetscInt at[] = {1, 3, 5};
-  PetscMPIInt    rank, size;
+  PetscMPIInt    rank;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCallMPI(MPI_Comm_size(comm, &size));
   for (PetscInt k = 0; k < 3; k++)
     for (PetscInt side = 0; side < 2; side++) {
       Systems     b;

@@ -243,8 +243,11 @@ PetscErrorCode PCSpikeBatchAfter_Private(PC pc, const SpikePivot *pivot, PetscBo
   PetscFunctionBegin;
   *again = PETSC_FALSE;
   if (!s->batch.found || s->batch.whole) PetscFunctionReturn(PETSC_SUCCESS);
-  if (s->band.nbatch) PetscCall(SpikeBatchShape(&s->band, &t));
-  bad = (PetscBool)(t.parts > 1 && (pivot->nboost > 0 || pivot->badrow >= 0));
+  bad = (PetscBool)(s->band.nbatch && (pivot->nboost > 0 || pivot->badrow >= 0));
+  if (bad) {
+    PetscCall(SpikeBatchShape(&s->band, &t));
+    bad = (PetscBool)(t.parts > 1);
+  }
   PetscCallMPI(MPIU_Allreduce(&bad, again, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
   if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
   s->batch.whole = PETSC_TRUE;

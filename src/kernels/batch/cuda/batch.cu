@@ -155,8 +155,8 @@ static PetscErrorCode SpikeBatchApply_CUDA(SpikeBatch *t, PetscBool trans, Petsc
   multiprocessor, and more while pieces are longer than SPIKE_BATCH_LONG rows; none is shorter than SPIKE_BATCH_SHORT.
   More systems than a quarter of these lanes have one each: a solve reads the factors of pieces twice, and their blocks.
   Few systems whose pieces would be longer than SPIKE_BATCH_LONG take as long as one band. Spikes of triangular systems
-  may grow without bound. Parts of vectors lie in
-  shared memory: no piece is longer than SPIKE_BATCH_LONGEST. Measured on an H200 (batch-cuda.txt)
+  may grow without bound. Parts of vectors lie in shared memory: no piece is longer than SPIKE_BATCH_LONGEST. Measured
+  on an H200 (batch-cuda.txt)
 */
 #define SPIKE_BATCH_WARPS   8
 #define SPIKE_BATCH_SHORT   16
@@ -177,8 +177,8 @@ static PetscErrorCode SpikeBatchParts_CUDA(const SpikeBatch *t, PetscInt *parts)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeDeviceGet(&gpu));
   lanes = (PetscInt64)gpu->multiprocessors * SPIKE_BATCH_WARPS * SPIKE_BATCH_LANES;
-  for (PetscInt q = 0; q < t->nsys; q++) longest = PetscMax(longest, t->start[q + 1] - t->start[q]);
   if (t->nsys > lanes / 4) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt q = 0; q < t->nsys; q++) longest = PetscMax(longest, t->start[q + 1] - t->start[q]);
   while (*parts < SPIKE_BATCH_LANES && longest / (2 * *parts) >= PetscMax(SpikeBatchLeast(t), SPIKE_BATCH_SHORT) &&
          ((PetscInt64)t->nsys * 2 * *parts <= lanes || (longest + *parts - 1) / *parts > SPIKE_BATCH_LONG))
     *parts *= 2;

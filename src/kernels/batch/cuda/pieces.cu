@@ -419,8 +419,8 @@ __device__ static inline void SpikePieceChainTrans(const SpikePiece<H> &p, const
 
 /*
   x <- A^-1 b, or A^-T b: a warp a group, for one right-hand side. A first solve of all pieces makes the first and the
-  rows of D^-1 b alone; the second begins with what the first half of it has left in shared memory. Reads b once, the
-  factors twice, from shared memory with SPIKE_PIECES_ALL, the blocks, and writes x once
+  last rows of D^-1 b alone; the second begins with what the first half of it has left in shared memory. Reads b once,
+  the factors twice, from shared memory with SPIKE_PIECES_ALL, the blocks, and writes x once
 */
 template <typename B, bool TRANSPOSED>
 __global__ void __launch_bounds__(SPIKE_BATCH_LANES)
