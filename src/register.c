@@ -14,7 +14,7 @@
 #include "common/petsccheck.h"
 
 PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
-PetscLogEvent PC_Spike_Refine, PC_Spike_Symbolic, PC_Spike_Look;
+PetscLogEvent PC_Spike_Refine, PC_Spike_Symbolic, PC_Spike_Look, PC_Spike_Lines;
 PetscLogEvent PC_BlockILU_Symbolic, PC_BlockILU_Factor, PC_BlockILU_Solve;
 
 #if defined(SPIKE_TEST_FAULTS)
@@ -155,6 +155,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   /* Log events */
   PetscCall(PetscLogEventRegister("PCSpikeSymbolic", PC_CLASSID, &PC_Spike_Symbolic));
   PetscCall(PetscLogEventRegister("PCSpikeLook", PC_CLASSID, &PC_Spike_Look));
+  PetscCall(PetscLogEventRegister("PCSpikeLines", PC_CLASSID, &PC_Spike_Lines));
   PetscCall(PetscLogEventRegister("PCSpikeFill", PC_CLASSID, &PC_Spike_Fill));
   PetscCall(PetscLogEventRegister("PCSpikeFactor", PC_CLASSID, &PC_Spike_Factor));
   PetscCall(PetscLogEventRegister("PCSpikeTips", PC_CLASSID, &PC_Spike_Tips));
@@ -167,6 +168,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(PetscLogEventRegister("PCBlockILUSolve", PC_CLASSID, &PC_BlockILU_Solve));
   /* ranks begin these as often as they have partitions and neighbours: no -log_sync */
   PetscCall(PetscLogEventSetCollective(PC_Spike_Look, PETSC_FALSE));
+  PetscCall(PetscLogEventSetCollective(PC_Spike_Lines, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Factor, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Tips, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Sweep, PETSC_FALSE));

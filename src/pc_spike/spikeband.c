@@ -340,13 +340,14 @@ PetscErrorCode PCSpikePlaces_Private(PC pc, Mat A)
   PetscCall(PetscFree(s->colmap));
   PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &Ao, NULL));
   PetscCall(MatGetSize(Ao, NULL, &ncols));
-  PetscCall(PetscMalloc1(A->rmap->n, &place));
   PetscCall(PetscMalloc1(PetscMax(ncols, 1), &s->colmap));
+  if (s->lines.active) { /* along paths, which lie inside a rank: outside of the band */
+    for (PetscInt k = 0; k < ncols; k++) s->colmap[k] = A->rmap->rstart - 1 - PetscMax(s->givenkl, s->givenku);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscMalloc1(A->rmap->n, &place));
   for (PetscInt i = 0; i < A->rmap->n; i++) place[i] = s->newrow[i] + A->rmap->rstart;
   PetscCall(PCSpikeGhosts_Private(A, MPIU_INT, place, s->colmap));
-  /* along paths, which lie inside a rank: outside of the band */
-  for (PetscInt k = 0; s->lines.active && k < ncols; k++)
-    s->colmap[k] = A->rmap->rstart - 1 - PetscMax(s->givenkl, s->givenku);
   PetscCall(PetscFree(place));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -364,7 +365,8 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A)
   PetscInt  full[2] = {0, 0}, kept[2] = {0, 0}, maxrow = 0, within[2] = {0, 0};
   PetscInt  least = 0, nparts = 0;
   PetscBool zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->givenkl != PETSC_DECIDE),
-            periodic = PETSC_FALSE, order = PETSC_FALSE, ranks = PETSC_FALSE, rotates, orders, others;
+            periodic = PETSC_FALSE, order = PETSC_FALSE, ranks = PETSC_FALSE, rotates, orders, others,
+            paths = PETSC_FALSE;
   PetscMPIInt      size;
   SpikeCSR         parts[2];
   const SpikeLook *look;
@@ -380,15 +382,19 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A)
                         s->limit > 0 && !s->matching.B);
   orders  = (PetscBool)(size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow)));
   others  = (PetscBool)(size > 1 && A->rmap->N && !natural);
+  if (s->lines.active) {
+    orders = others = PETSC_FALSE;
+    PetscCall(PCSpikeLinesLook_Private(pc, A, &paths));
+  }
   if (others) PetscCall(PCSpikeOrderRanksMay_Private(pc, A, isauto, look->own, kept, &others));
-  if (rotates || orders || others || s->lines.active || PCSpikeCuts_Private(s, kept)) {
+  if (rotates || orders || others || (s->lines.active && !paths) || PCSpikeCuts_Private(s, kept)) {
     if (s->look.device)
       PetscCall(PetscInfo(pc, "The host looks at the entries too, which are copied where it has not all of them: what "
                               "the device has found does not settle the ordering\n"));
     PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   }
   if (rotates) PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
-  if (s->lines.active) PetscCall(PCSpikeLinesOrder_Private(pc, A, size, &parts[0]));
+  if (s->lines.active) PetscCall(PCSpikeLinesOrder_Private(pc, A, size, paths ? NULL : &parts[0]));
   else if (periodic) kept[0] = kept[1] = 1;
   else if (orders) {
     const PetscInt K = PetscMax(kept[0], kept[1]);
@@ -414,7 +420,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A)
   }
   if (nparts) PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   PetscCall(PCSpikeFitBand_Private(pc, within, kept));
-  s->info.reordered = (PetscBool)(s->newrow || ranks);
+  s->info.reordered = (PetscBool)(s->newrow || s->dnewrow || ranks);
   s->info.kl = s->band.kl = kept[0];
   s->info.ku = s->band.ku = kept[1];
   PetscCall(PetscInfo(pc,

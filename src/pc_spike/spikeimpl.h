@@ -19,7 +19,7 @@
 #define SPIKE_SAMPLED_ROWS    1024
 
 PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced,
-  PC_Spike_Correct, PC_Spike_Refine, PC_Spike_Symbolic, PC_Spike_Look;
+  PC_Spike_Correct, PC_Spike_Refine, PC_Spike_Symbolic, PC_Spike_Look, PC_Spike_Lines;
 
 PETSC_INTERN const char *const PetscSpikePrecisionNames[]; /* as views and failures say them */
 
@@ -90,8 +90,13 @@ typedef struct {
 
 /* Rows along strong couplings: spikelinesorder.c */
 typedef struct {
-  PetscBool  active; /* this setup has this ordering: nothing in the band couples ranks */
-  SpikeLines find;   /* with the threshold, an option */
+  PetscBool active; /* this setup has this ordering: nothing in the band couples ranks */
+  /*
+    the backend that has found this rank's paths: cuts and samples of the look are in their order, and dnewrow is set,
+    newrow not. NULL: the host has, or these are no paths
+  */
+  const SpikeBandKernels *k;
+  SpikeLines              find; /* with the threshold, an option */
 } PCSpikeLines;
 
 /* Independent systems: spikebatch.c */
@@ -421,6 +426,9 @@ PETSC_INTERN PetscErrorCode PCSpikeOrderRanks_Private(PC, Mat, PetscBool, PetscB
 
 /* spikelinesorder.c: the ordering along strong couplings */
 PETSC_INTERN PetscErrorCode PCSpikeLinesBegin_Private(PC, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeLinesLook_Private(PC, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeLinesFetch_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeLinesToHost_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeLinesOrder_Private(PC, Mat, PetscMPIInt, const SpikeCSR *);
 PETSC_INTERN PetscErrorCode PCSpikeLinesView_Private(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeLinesSetFromOptions_Private(PC, PetscOptionItems);
@@ -501,6 +509,7 @@ PETSC_INTERN PetscErrorCode PCSpikeDIAFindSystems_Private(PC, const SpikeDIA *);
 
 /* spiketridiagonal.c */
 PETSC_INTERN PetscErrorCode PCSpikeFindSystems_Private(PC, PetscInt, const SpikeCSR[]);
+PETSC_INTERN PetscBool      PCSpikeTakesSystems_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeViewSystems_Private(PC, const PCSpikeInfo *, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeComposeTridiagonalMethods_Private(PC, PetscBool);
 

@@ -178,6 +178,7 @@ static PetscErrorCode SpikeInertia_Private(PC pc, Mat A, PetscInt count[3])
   PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &a.nparts, a.parts));
   if (a.nparts == 2) PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, NULL, &a.parts[1].colmap));
   SpikeRowsMeasure_Private(&a, &K, &norm);
+  PetscCall(PCSpikeLinesFetch_Private(pc));
   if (size == 1 && s->newrow && !s->border.T && !PetscIsInfOrNanReal(norm)) {
     a.place = s->newrow;
     SpikeRowsMeasure_Private(&a, &other, &norm);

@@ -28,6 +28,7 @@ static PetscErrorCode SpikeGetOrdering_Private(PC pc, IS *rows, IS *columns, IS 
 
   PetscFunctionBegin;
   PetscCheck(pc->setupcalled, comm, PETSC_ERR_ARG_WRONGSTATE, "Must call PCSetUp() first");
+  PetscCall(PCSpikeLinesFetch_Private(pc));
   /* the matching takes row i of the matrix to row col[i], and the ordering row k to place newrow[k] */
   if (rows) PetscCall(SpikeCreatePlaced_Private(pc, n, s->newrow, s->matching.active ? s->matching.col : NULL, rows));
   if (columns) PetscCall(SpikeCreatePlaced_Private(pc, n, s->newrow, NULL, columns));

@@ -41,16 +41,89 @@ PetscErrorCode PCSpikeLinesBegin_Private(PC pc, PetscBool *reuse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* newrow, which is on the device alone where paths were found there, and asked for on the host now and then */
+PetscErrorCode PCSpikeLinesFetch_Private(PC pc)
+{
+  PC_Spike               *s = (PC_Spike *)pc->data;
+  const SpikeBandKernels *k = s->lines.k;
+  const size_t            n = (size_t)pc->pmat->rmap->n;
+
+  PetscFunctionBegin;
+  if (!k || !s->dnewrow || s->newrow) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n, &s->newrow));
+  PetscCall((*k->begin)(&s->band));
+  PetscCall((*k->copy2d)(&s->band, PETSC_FALSE, PETSC_TRUE, s->newrow, 0, s->dnewrow, 0, n * sizeof(*s->newrow), 1));
+  PetscCall((*k->end)(&s->band));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same as if the host had found them: the band has other factors than those that the look is for */
+PetscErrorCode PCSpikeLinesToHost_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeLinesFetch_Private(pc));
+  PetscCall((*s->lines.k->release)(&s->band, (void **)&s->dnewrow));
+  s->lines.k = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  PCSpikeLinesOrder_Private - newrow of each rank along paths of its own rows; on one rank NULL where they follow one
-  another as they are
+  PCSpikeLinesLook_Private - dnewrow of this rank along paths that the device finds, where the matrix is there
+
+  Not Collective
+
+  Output Parameter:
+. found - whether it has; else the host is to look
+
+  Note:
+  What the look at the matrix says of cuts and samples is then that of the band.
+*/
+PetscErrorCode PCSpikeLinesLook_Private(PC pc, Mat A, PetscBool *found)
+{
+  PC_Spike               *s = (PC_Spike *)pc->data;
+  SpikeLines             *l = &s->lines.find;
+  const SpikeLookKernels *k = s->look.device ? SpikeLookKernelsFind(s->band.k->memtype) : NULL;
+  SpikePaths              paths;
+  SpikeCSR                parts[2];
+  PetscInt                nparts;
+
+  PetscFunctionBegin;
+  *found = PETSC_FALSE;
+  if (!k || !k->paths || l->bs > 1 || s->givenkl != 1 || s->givenku != 1 || s->matching.B)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  paths.threshold = l->threshold;
+  paths.uncut     = PCSpikeExchanges_Private(s);
+  PetscCall(PCSpikeGetCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
+  s->look.id = 0; /* nothing but a band in this order asks this look again */
+  PetscCall(PetscLogEventBegin(PC_Spike_Lines, pc, A, 0, 0));
+  PetscCall((*k->paths)(&paths, &s->look.found, &parts[0]));
+  PetscCall(PetscLogEventEnd(PC_Spike_Lines, pc, A, 0, 0));
+  PetscCall(PCSpikeRestoreCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
+  if (paths.why) {
+    PetscCall(PetscInfo(pc, "The host looks for paths of strong couplings, not the device: %s\n", paths.why));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  l->paths    = paths.paths;
+  l->shortest = paths.shortest;
+  l->longest  = paths.longest;
+  s->dnewrow  = paths.newrow;
+  s->lines.k  = s->band.k;
+  *found      = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PCSpikeLinesOrder_Private - newrow of each rank along paths of its own rows, unless PCSpikeLinesLook_Private() has
+  found them; on one rank NULL where they follow one another as they are
 
   Collective
 
   Input Parameters:
 + A    - the matrix that is factored
 . size - ranks
-- own  - entries in the rank's own columns
+- own  - entries in the rank's own columns; NULL: PCSpikeLinesLook_Private() has found newrow
 */
 PetscErrorCode PCSpikeLinesOrder_Private(PC pc, Mat A, PetscMPIInt size, const SpikeCSR *own)
 {
@@ -60,17 +133,21 @@ PetscErrorCode PCSpikeLinesOrder_Private(PC pc, Mat A, PetscMPIInt size, const S
   PetscBool      moves = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &s->newrow));
-  PetscCall(SpikeLinesReset(l)); /* after an error */
-  l->uncut = PCSpikeExchanges_Private(s);
-  PetscCall(SpikeLinesFind(l, n, own, s->newrow));
-  for (PetscInt i = 0; i < n && !moves; i++) moves = (PetscBool)(s->newrow[i] != i);
+  if (own) {
+    PetscCall(PetscMalloc1(n, &s->newrow));
+    PetscCall(SpikeLinesReset(l)); /* after an error */
+    l->uncut = PCSpikeExchanges_Private(s);
+    PetscCall(PetscLogEventBegin(PC_Spike_Lines, pc, A, 0, 0));
+    PetscCall(SpikeLinesFind(l, n, own, s->newrow));
+    PetscCall(PetscLogEventEnd(PC_Spike_Lines, pc, A, 0, 0));
+  }
+  for (PetscInt i = 0; i < n && own && !moves; i++) moves = (PetscBool)(s->newrow[i] != i);
   if (size > 1) PetscCall(PCSpikePlaces_Private(pc, A));
   else if (!moves) PetscCall(PetscFree(s->newrow));
   PetscCall(PetscInfo(pc,
                       "%" PetscInt_FMT " paths of %" PetscInt_FMT " to %" PetscInt_FMT " vertices of %" PetscInt_FMT
-                      " rows along strong couplings of this rank's rows\n",
-                      l->paths, l->shortest, l->longest, l->bs));
+                      " rows along strong couplings of this rank's rows, found on the %s\n",
+                      l->paths, l->shortest, l->longest, l->bs, own ? "host" : "device"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -206,7 +283,7 @@ PetscErrorCode PCSpikeComposeLinesMethods_Private(PC pc, PetscBool compose)
   The weight of a coupling is |a_ij| / |a_ii| + |a_ji| / |a_jj|. Couplings are looked at from the strongest to the
   weakest. Each is taken where both rows have fewer than two and no cycle closes. What is below a threshold of the
   strongest coupling of both rows is left out. The work is linear in the number of entries. Equal weights are taken in
-  the order of rows: the result depends on the matrix alone.
+  the order of rows: the result depends on the matrix alone, and on where it is found.
 
   `PCSPIKE` with this ordering factors half-bandwidth 1, unless `PCSpikeSetBandwidth()` says otherwise, and drops the
   rest: line relaxation for a matrix whose lines nobody has told, as preconditioner or smoother. Of a matrix with a
@@ -220,6 +297,11 @@ PetscErrorCode PCSpikeComposeLinesMethods_Private(PC pc, PetscBool compose)
   `MatGetOrdering()` takes matrices on one rank, and `MATMPIAIJ`, of which each rank orders its own rows. Of
   `MATSEQBAIJ` and `MATSEQSBAIJ` it gives a permutation of blocks, as other orderings do.
 
+  Of a `MATAIJCUSPARSE` without a block size a GPU finds the paths of `PCSPIKE`, where no path needs a cut (see below)
+  and each coupling has an entry on both sides of the diagonal; the host looks else, which -info tells. The GPU
+  takes couplings in rounds, of equal weights those of nearer rows first, and breaks cycles at their weakest coupling:
+  the paths may be others than the host's, and are as good.
+
   A path of rows is cut where the next pivot of its system would be smaller than 0.9 times the next coupling, or have
   another sign than the diagonal, unless rows are exchanged (`PCSpikeSetPivoting()`). Dominant rows know no such pivots.
   Matrices with couplings of both signs do, such as those of coarse meshes of multigrid, and the piece of a positive
@@ -227,7 +309,7 @@ PetscErrorCode PCSpikeComposeLinesMethods_Private(PC pc, PetscBool compose)
 
   References:
   Klein, Algebraic, block and multiplicative preconditioners based on fast tridiagonal solves on GPUs, Heidelberg
-  University (2022).
+  University (2022); Klein and Strzodka, Highly parallel linear forest extraction from a weighted graph on GPUs (2022).
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCFactorSetMatOrderingType()`, `PCSpikeSetLinesThreshold()`, `MatGetOrdering()`,
 `PCSpikeSetBandwidth()`

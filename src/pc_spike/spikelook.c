@@ -170,7 +170,7 @@ PetscErrorCode PCSpikeLookFar_Private(PC pc, const SpikeLook *look, PetscInt mos
 /*
   Notes whether the look at A, the matrix that is factored, says cuts and samples of the band: it has the order of A,
   and holds all entries of this rank, or those within the half-bandwidths that the look was given. On a device another
-  look is taken where only that is wrong
+  look is taken where only that is wrong. Of paths that the device has found the look says cuts and samples of systems
 */
 PetscErrorCode PCSpikeLookCovers_Private(PC pc, Mat A)
 {
@@ -182,6 +182,11 @@ PetscErrorCode PCSpikeLookCovers_Private(PC pc, Mat A)
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   l->covers = PETSC_FALSE;
+  if (s->lines.k) {
+    l->covers = (PetscBool)(s->lines.k == s->band.k && PCSpikeTakesSystems_Private(pc));
+    if (!l->covers) PetscCall(PCSpikeLinesToHost_Private(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (l->id != id || s->newrow || s->colmap || s->matching.active || s->cyclic.found)
     PetscFunctionReturn(PETSC_SUCCESS);
   l->covers = (PetscBool)((in[0] == band[0] && in[1] == band[1]) ||

@@ -91,6 +91,7 @@ PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *st, cons
   s->info.decay = PCSpikeDecay_Private(s);
   PetscCall(PCSpikeRemedy_Private(pc, remedy, sizeof(remedy)));
   if (SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) pivot.badrow = reduced.badrow = -1;
+  if (pivot.badrow >= 0) PetscCall(PCSpikeLinesFetch_Private(pc));
   /* too large, or not a number; a backend may know more of it than the factors hold */
   if (pivot.badrow >= 0 && !(pivot.badvalue <= pivot.tol)) {
     PetscCall(

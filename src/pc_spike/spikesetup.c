@@ -32,7 +32,7 @@ PetscErrorCode PCSpikeReset_Private(PC pc)
   if (s->band.k) {
     const SpikeBandKernels *k = s->band.k;
 
-    if (s->dnewrow != s->newrow) PetscCall((*k->release)(&s->band, (void **)&s->dnewrow));
+    if (s->dnewrow != s->newrow) PetscCall((*(s->lines.k ? s->lines.k : k)->release)(&s->band, (void **)&s->dnewrow));
     PetscCall((*k->release)(&s->band, (void **)&s->dcolmap));
     PetscCall((*k->release)(&s->band, (void **)&s->permuted));
     PetscCall((*k->release)(&s->band, (void **)&s->stage));
@@ -56,6 +56,7 @@ PetscErrorCode PCSpikeReset_Private(PC pc)
   PetscCall(PetscFree(s->joined));
   PetscCall(PetscFree(s->falloff));
   PetscCall(SpikeLinesReset(&s->lines.find));
+  s->lines.k = NULL;
   PetscCall(MatDestroy(&s->aij));
   PetscCall(PCSpikeRefineReset_Private(pc));
   s->diagonals = s->apart = PETSC_FALSE;
@@ -123,9 +124,9 @@ static PetscErrorCode PCSpikeUploadIndices_Private(PC pc, Mat A)
   PetscInt        ncols;
 
   PetscFunctionBegin;
-  s->dnewrow = s->newrow;
+  if (!s->lines.k) s->dnewrow = s->newrow;
   if (PetscMemTypeHost(b->k->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (s->newrow) {
+  if (s->newrow && !s->lines.k) {
     PetscCall((*b->k->alloc)(b, b->n * sizeof(PetscInt), (void **)&s->dnewrow));
     PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, s->dnewrow, 0, s->newrow, 0, b->n * sizeof(PetscInt), 1));
   }

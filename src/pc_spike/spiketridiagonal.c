@@ -55,6 +55,16 @@ static PetscErrorCode SpikeSystemsSearch_Private(PC_Spike *s, PetscInt nparts, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the band is factored as tridiagonal systems: half-bandwidth 1, kernels for it, precision of the vectors */
+PetscBool PCSpikeTakesSystems_Private(PC pc)
+{
+  const SpikeBand *b = &((PC_Spike *)pc->data)->band;
+
+  if (b->kl != 1 || b->ku != 1 || !b->k->tridiagonal || b->cholesky) return PETSC_FALSE;
+  if (b->pivoting && !PCSpikePivotsSystems_Private(pc)) return PETSC_FALSE;
+  return (PetscBool)(SpikePrecisionBytes(b->precision) == sizeof(PetscReal));
+}
+
 /*
   With kl = ku = 1 and kernels for it: the systems of this rank. A partition is cut between rows i - 1 and i of the band
   where a(i, i-1) and a(i-1, i) are zero or not there; fill() looks again at each refill. Factors of other precision

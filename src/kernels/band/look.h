@@ -40,6 +40,18 @@ typedef struct {
   PetscReal       *weight;            /* with weigh: [max(kl, ku) + 1] sums of |a_ij| by |d|                         */
 } SpikeLook;
 
+/* Paths of strong couplings, as spikelines.c has them, that are found where the matrix is */
+typedef struct {
+  /* in */
+  PetscReal threshold; /* couplings below this fraction of the strongest of both of their rows are not taken */
+  PetscBool uncut;     /* paths may have small pivots                                                      */
+
+  /* out */
+  const char *why;                      /* the host has to look, because of this; NULL: all that follows is set */
+  PetscInt    paths, shortest, longest; /* 0 where there is no row                                              */
+  PetscInt   *newrow; /* [n] the place of each row, the caller's, in the memory of the backend; NULL: all stay  */
+} SpikePaths;
+
 typedef struct {
   /*
     Done on return. Reads each entry once, samples and with weigh all of them twice. Deterministic; the same on all
@@ -56,6 +68,13 @@ typedef struct {
   */
   PetscErrorCode (*own)(PetscInt n, const PetscInt within[2], const SpikeCSR *A, PetscInt np, const PetscInt start[],
                         PetscInt okl[], PetscInt oku[]);
+
+  /*
+    Disjoint paths along the strong couplings of the piece A, without a colmap, of the rows that *l was taken of; done
+    on return. Where they are found, cut and sample of l become those of half-bandwidth 1 in the order of the paths.
+    NULL where the host's loops do it (spikelines.c)
+  */
+  PetscErrorCode (*paths)(SpikePaths *, SpikeLook *l, const SpikeCSR *A);
 } SpikeLookKernels;
 
 PETSC_INTERN const SpikeLookKernels SpikeLookKernels_Host, SpikeLookKernels_CUDA;

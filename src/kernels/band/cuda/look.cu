@@ -3,6 +3,9 @@
 #include "fill.cuh"
 extern "C" {
 #include "kernels/band/look.h"
+
+/* paths.cu */
+PETSC_INTERN PetscErrorCode SpikePaths_CUDA(SpikePaths *, SpikeLook *, const SpikeCSR *);
 }
 
 #define SPIKE_LOOK_THREADS 256
@@ -654,4 +657,5 @@ static PetscErrorCode SpikeLookOwn_CUDA(PetscInt n, const PetscInt within[2], co
 const SpikeLookKernels SpikeLookKernels_CUDA = {
   /* look */ SpikeLook_CUDA,
   /* own */ SpikeLookOwn_CUDA,
+  /* paths */ SpikePaths_CUDA,
 };
