@@ -2,10 +2,7 @@
 /* look.cu: the CUDA backend of look.h */
 #include "fill.cuh"
 extern "C" {
-#include "kernels/band/look.h"
-
-/* paths.cu */
-PETSC_INTERN PetscErrorCode SpikePaths_CUDA(SpikePaths *, SpikeLook *, const SpikeCSR *);
+#include "paths.h"
 }
 
 #define SPIKE_LOOK_THREADS 256

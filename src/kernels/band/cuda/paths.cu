@@ -18,7 +18,7 @@
 #include "fill.cuh"
 #include <cub/device/device_scan.cuh>
 extern "C" {
-#include "kernels/band/look.h"
+#include "paths.h"
 }
 
 #define SPIKE_PATHS_THREADS 256
