@@ -258,8 +258,69 @@ static PetscErrorCode RingsMat(PetscInt n, PetscInt rings, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The forest in the order of PCSPIKE, by whatever looks for it; a device leaves one that need not be the greedy one */
-static PetscErrorCode CheckPaths(Mat A, const char where[])
+/* n rows with up to 2 `neighbours` couplings each, on both sides of a diagonal that is larger than all; equal: of 1 */
+static PetscErrorCode DominantMat(PetscInt n, PetscInt neighbours, PetscBool equal, PetscInt seed, Mat *A)
+{
+  PetscReal *sum;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(n, &sum));
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, n, n, n, n));
+  PetscCall(SpikeTestSetMatType(*A, MATAIJ));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt k = 0; k < neighbours; k++) {
+      const PetscInt  j = SpikeTestPick(seed, i, k, n);
+      const PetscReal a = equal ? 1.0 : PetscPowReal(10, SpikeTestUniform(seed + 1, i, k));
+
+      if (j == i) continue;
+      PetscCall(MatSetValue(*A, i, j, -a, INSERT_VALUES));
+      PetscCall(MatSetValue(*A, j, i, equal ? -a : -a * (1.5 + SpikeTestUniform(seed + 2, i, k)), INSERT_VALUES));
+      sum[i] += 3 * a;
+      sum[j] += 3 * a;
+    }
+  for (PetscInt i = 0; i < n; i++) PetscCall(MatSetValue(*A, i, i, 1 + sum[i], INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscFree(sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the matrix is on a device */
+static PetscErrorCode OnDevice(Mat A, PetscBool *device)
+{
+  MatType type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetType(A, &type));
+  PetscCall(PetscStrendswith(type, "aijcusparse", device));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -ksp_view says whether a device has found the paths */
+static PetscErrorCode CheckFinder(PC pc, PetscBool device, const char where[])
+{
+  char        text[4096] = "";
+  const char *found;
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerStringOpen(PETSC_COMM_SELF, text, sizeof(text), &viewer));
+  PetscCall(PCView(pc, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  found = strstr(text, "found on GPUs");
+  PetscCall(SpikeTestCheck((PetscBool)((found != NULL) == device), "%s: paths are found on the %s", where,
+                           found ? "device" : "host"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The forest in the order of PCSPIKE, by whatever looks for it; a device leaves one that need not be the greedy one.
+  There: matrices on a device have their paths found there
+*/
+static PetscErrorCode CheckPaths(Mat A, PetscBool there, const char where[])
 {
   const PetscReal thresholds[] = {0.0, 0.25, 1.0};
   PC              pc;
@@ -267,9 +328,11 @@ static PetscErrorCode CheckPaths(Mat A, const char where[])
   const PetscInt *row;
   PetscInt        n;
   PetscReal      *w;
+  PetscBool       device;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(OnDevice(A, &device));
   PetscCall(PetscMalloc1(n * n, &w));
   PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
   PetscCall(PCSetType(pc, PCSPIKE));
@@ -282,6 +345,7 @@ static PetscErrorCode CheckPaths(Mat A, const char where[])
     PetscCall(ISGetIndices(rows, &row));
     PetscCall(Weights(A, 1, thresholds[t], w));
     PetscCall(CheckForest(n, row, w, PETSC_TRUE, where));
+    if (there && n > 1) PetscCall(CheckFinder(pc, device, where));
     PetscCall(ISRestoreIndices(rows, &row));
     PetscCall(ISDestroy(&rows));
   }
@@ -304,13 +368,17 @@ static PetscErrorCode TestPaths(void)
 
       PetscCall(PetscSNPrintf(where, sizeof(where), "paths of %d rows, kind %d", (int)g.n, (int)kind));
       PetscCall(GraphMat(PETSC_COMM_SELF, &g, -1, 0, &A));
-      PetscCall(CheckPaths(A, where));
+      PetscCall(CheckPaths(A, PETSC_FALSE, where));
+      PetscCall(MatDestroy(&A));
+      PetscCall(PetscSNPrintf(where, sizeof(where), "paths of %d dominant rows, kind %d", (int)g.n, (int)kind));
+      PetscCall(DominantMat(g.n, 1 + 4 * (kind % 5), g.hard, g.seed, &A)); /* up to about 34 couplings a row */
+      PetscCall(CheckPaths(A, PETSC_TRUE, where));
       PetscCall(MatDestroy(&A));
     }
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(rings); s++) {
     PetscCall(PetscSNPrintf(where, sizeof(where), "%d rings of %d rows", (int)rings[s][1], (int)rings[s][0]));
     PetscCall(RingsMat(rings[s][0], rings[s][1], &A));
-    PetscCall(CheckPaths(A, where));
+    PetscCall(CheckPaths(A, PETSC_TRUE, where));
     PetscCall(MatDestroy(&A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -595,7 +663,6 @@ static PetscErrorCode TestRefused(void)
   Mat            A, B;
   PC             pc, other;
   IS             row, col, places;
-  MatType        type;
   PetscReal      threshold;
   PetscBool      same, device;
   PCFailedReason reason;
@@ -618,8 +685,7 @@ static PetscErrorCode TestRefused(void)
   PetscCall(PCSpikeGetOrdering(pc, &places, NULL, NULL, NULL));
   PetscCall(MatGetOrdering(A, MATORDERINGLINES, &row, &col));
   PetscCall(ISEqualUnsorted(row, places, &same));
-  PetscCall(MatGetType(A, &type));
-  PetscCall(PetscStrendswith(type, "aijcusparse", &device)); /* which has paths of its own */
+  PetscCall(OnDevice(A, &device)); /* which has paths of its own */
   PetscCall(SpikeTestCheck((PetscBool)(same || device), "MatGetOrdering() has other paths than PCSPIKE"));
   PetscCall(ISDestroy(&places));
   PetscCall(ISDestroy(&row));

@@ -167,6 +167,19 @@ static PetscErrorCode TestAlone(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matching that leaves all rows where they are leaves the paths, which are then those of the scaled matrix */
+static PetscErrorCode TestMatching(void)
+{
+  const Problem p = {40, 40, 1000, 0, 1, PETSC_TRUE};
+  PetscInt      lines, matched;
+
+  PetscFunctionBegin;
+  PetscCall(Count(&p, "-ksp_type gmres -ksp_pc_side right " BYLINES, &lines));
+  PetscCall(Count(&p, "-ksp_type gmres -ksp_pc_side right -pc_spike_matching_type always " BYLINES, &matched));
+  PetscCall(CheckCount("matching", matched, 1, lines));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Smoother of PCGAMG: the count hardly grows from mesh to mesh. Coarse matrices have entries of the sign of the
   diagonal, without which a long path would be indefinite
@@ -345,6 +358,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestAlone());
+  PetscCall(TestMatching());
   PetscCall(TestSmoother());
   PetscCall(TestCut());
   PetscCall(TestDefinite());

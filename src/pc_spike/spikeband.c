@@ -329,7 +329,7 @@ PetscErrorCode PCSpikeGhosts_Private(Mat A, MPI_Datatype unit, const void *from,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Places of the columns of the off-diagonal block, where the ranks have ordered their rows; collective */
+/* Places of the columns of the off-diagonal block, where the ranks have ordered their rows; collective without paths */
 PetscErrorCode PCSpikePlaces_Private(PC pc, Mat A)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
@@ -353,11 +353,11 @@ PetscErrorCode PCSpikePlaces_Private(PC pc, Mat A)
 }
 
 /*
-  Fills band.kl, band.ku, newrow (NULL: natural) and the bandwidths of info. With `auto`, one rank and no bandwidth from
-  the user, PETSc's RCM is tried and the band of least work kept. A band with a full row cannot be made narrower (kl +
-  ku + 1 >= nonzeros of any row), nor one that is at most half above a bound for all orderings by more than that: they
-  are left alone. Periodic tridiagonal systems are looked for before, where the natural ordering may be taken and the
-  bandwidth is open: corners do not widen the band then.
+  Fills band.kl, band.ku, newrow (NULL: natural, or paths that lines.k has found) and the bandwidths of info. With
+  `auto`, one rank and no bandwidth from the user, PETSc's RCM is tried and the band of least work kept. A band with a
+  full row cannot be made narrower (kl + ku + 1 >= nonzeros of any row), nor one that is at most half above a bound for
+  all orderings by more than that: they are left alone. Periodic tridiagonal systems are looked for before, where the
+  natural ordering may be taken and the bandwidth is open: corners do not widen the band then.
 */
 PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A)
 {

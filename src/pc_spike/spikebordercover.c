@@ -107,6 +107,7 @@ static PetscErrorCode PCSpikeBorderRevert_Private(PC pc)
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
+  PetscCall(PCSpikeLinesDrop_Private(pc));
   PetscCall(PetscFree(s->newrow));
   PetscCall(PetscFree(s->colmap));
   PetscCall(PCSpikePeriodicDestroy_Private(pc));

@@ -92,8 +92,8 @@ typedef struct {
 typedef struct {
   PetscBool active; /* this setup has this ordering: nothing in the band couples ranks */
   /*
-    the backend that has found this rank's paths: cuts and samples of the look are in their order, and dnewrow is set,
-    newrow not. NULL: the host has, or these are no paths
+    the backend that has found this rank's paths: cuts and samples of the look are in their order, and dnewrow is of it,
+    NULL where all rows stay; newrow is set when somebody asks. NULL: the host has, or these are no paths
   */
   const SpikeBandKernels *k;
   SpikeLines              find; /* with the threshold, an option */
@@ -227,7 +227,7 @@ typedef struct {
   PetscBool  diagonals;        /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
   Mat        aij;              /* Pmat converted, where it is not AIJ itself */
   PetscInt  *newrow;
-  PetscInt  *colmap;   /* on several ranks, with newrow: places of the columns of the off-diagonal block, global */
+  PetscInt  *colmap;   /* on several ranks, with an ordering: places of the columns of the off-diagonal block, global */
   PetscBool  apart;    /* each rank has ordered its rows: couplings between ranks may lie outside the band */
   PetscBool  drops;    /* and do, or may: a border, which drops nothing, is better */
   PetscInt   uncut[2]; /* half-bandwidths in the order that is taken, before a limit cuts them */
@@ -238,7 +238,7 @@ typedef struct {
   PetscBool *joined;   /* while independent systems are looked for */
   /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
   PetscInt *dnewrow, *dcolmap;
-  /* [maxrhs * n] with newrow or a matching only, in the backend's memory                */
+  /* [maxrhs * n] with an ordering or a matching only, in the backend's memory                */
   PetscScalar *permuted;
   /* [n] for vectors that are not in the backend's memory                                */
   PetscScalar  *stage;
@@ -429,6 +429,7 @@ PETSC_INTERN PetscErrorCode PCSpikeLinesBegin_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeLinesLook_Private(PC, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeLinesFetch_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeLinesToHost_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeLinesDrop_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeLinesOrder_Private(PC, Mat, PetscMPIInt, const SpikeCSR *);
 PETSC_INTERN PetscErrorCode PCSpikeLinesView_Private(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeLinesSetFromOptions_Private(PC, PetscOptionItems);

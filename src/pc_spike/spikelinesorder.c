@@ -57,15 +57,23 @@ PetscErrorCode PCSpikeLinesFetch_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same as if the host had found them: the band has other factors than those that the look is for */
-PetscErrorCode PCSpikeLinesToHost_Private(PC pc)
+/* Paths that a device has found are not taken */
+PetscErrorCode PCSpikeLinesDrop_Private(PC pc)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  PetscCall(PCSpikeLinesFetch_Private(pc));
-  PetscCall((*s->lines.k->release)(&s->band, (void **)&s->dnewrow));
+  if (s->lines.k) PetscCall((*s->lines.k->release)(&s->band, (void **)&s->dnewrow));
   s->lines.k = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same as if the host had found them: the band has other factors than those that the look is for */
+PetscErrorCode PCSpikeLinesToHost_Private(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSpikeLinesFetch_Private(pc));
+  PetscCall(PCSpikeLinesDrop_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,7 +99,8 @@ PetscErrorCode PCSpikeLinesLook_Private(PC pc, Mat A, PetscBool *found)
 
   PetscFunctionBegin;
   *found = PETSC_FALSE;
-  if (!k || !k->paths || l->bs > 1 || s->givenkl != 1 || s->givenku != 1 || s->matching.B)
+  if (!k || !k->paths || l->bs > 1 || s->givenkl != 1 || s->givenku != 1 || s->matching.B ||
+      s->matching.type == PC_SPIKE_MATCHING_ALWAYS)
     PetscFunctionReturn(PETSC_SUCCESS);
   paths.threshold = l->threshold;
   paths.uncut     = PCSpikeExchanges_Private(s);
@@ -154,9 +163,10 @@ PetscErrorCode PCSpikeLinesOrder_Private(PC pc, Mat A, PetscMPIInt size, const S
 /* Collective: paths of all ranks */
 PetscErrorCode PCSpikeLinesView_Private(PC pc, PetscViewer viewer)
 {
-  const PC_Spike   *s    = (const PC_Spike *)pc->data;
-  const SpikeLines *l    = &s->lines.find;
-  MPI_Comm          comm = PetscObjectComm((PetscObject)pc);
+  const PC_Spike   *s      = (const PC_Spike *)pc->data;
+  const SpikeLines *l      = &s->lines.find;
+  MPI_Comm          comm   = PetscObjectComm((PetscObject)pc);
+  PetscBool         device = (PetscBool)(s->lines.k || !l->paths);
   PetscInt          sum, max[2];
   char              rows[64];
 
@@ -166,11 +176,14 @@ PetscErrorCode PCSpikeLinesView_Private(PC pc, PetscViewer viewer)
   max[1] = l->paths ? -l->shortest : PETSC_INT_MIN;
   PetscCallMPI(MPIU_Allreduce(&l->paths, &sum, 1, MPIU_INT, MPI_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 2, MPIU_INT, MPI_MAX, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &device, 1, MPI_C_BOOL, MPI_LAND, comm));
+  if (!sum) device = PETSC_FALSE;
   PetscCall(PetscSNPrintf(rows, sizeof(rows), l->bs > 1 ? "blocks of %" PetscInt_FMT " rows" : "rows", l->bs));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  %" PetscInt_FMT " paths of %" PetscInt_FMT " to %" PetscInt_FMT
-                                   " %s, along couplings not below %g of a row's strongest; others are dropped\n",
-                                   sum, sum ? -max[1] : 0, max[0], rows, (double)l->threshold));
+                                   " %s, along couplings not below %g of a row's strongest%s; others are dropped\n",
+                                   sum, sum ? -max[1] : 0, max[0], rows, (double)l->threshold,
+                                   device ? ", found on GPUs" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -297,10 +310,11 @@ PetscErrorCode PCSpikeComposeLinesMethods_Private(PC pc, PetscBool compose)
   `MatGetOrdering()` takes matrices on one rank, and `MATMPIAIJ`, of which each rank orders its own rows. Of
   `MATSEQBAIJ` and `MATSEQSBAIJ` it gives a permutation of blocks, as other orderings do.
 
-  Of a `MATAIJCUSPARSE` without a block size a GPU finds the paths of `PCSPIKE`, where no path needs a cut (see below)
-  and each coupling has an entry on both sides of the diagonal; the host looks else, which -info tells. The GPU
-  takes couplings in rounds, of equal weights those of nearer rows first, and breaks cycles at their weakest coupling:
-  the paths may be others than the host's, and are as good.
+  Of a `MATAIJCUSPARSE` without a block size a GPU finds the paths of `PCSPIKE` with half-bandwidth 1, where the
+  diagonal entry of each row is larger than its couplings in the path together, and each coupling has an entry on both
+  sides of the diagonal; the host looks else, which -info tells. The GPU takes couplings in rounds, of equal weights
+  those of nearer rows first, and breaks cycles at their weakest coupling: the paths may be others than the host's. They
+  are at least half as heavy too, and a view says so.
 
   A path of rows is cut where the next pivot of its system would be smaller than 0.9 times the next coupling, or have
   another sign than the diagonal, unless rows are exchanged (`PCSpikeSetPivoting()`). Dominant rows know no such pivots.

@@ -71,8 +71,8 @@ typedef struct {
 
   /*
     Disjoint paths along the strong couplings of the piece A, without a colmap, of the rows that *l was taken of; done
-    on return. Where they are found, cut and sample of l become those of half-bandwidth 1 in the order of the paths.
-    NULL where the host's loops do it (spikelines.c)
+    on return. Where they are found, cut and sample of l become those of half-bandwidth 1 in the order of the paths;
+    else they may be lost. NULL where the host's loops do it (spikelines.c)
   */
   PetscErrorCode (*paths)(SpikePaths *, SpikeLook *l, const SpikeCSR *A);
 } SpikeLookKernels;

@@ -54,12 +54,12 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsRow_Kernel(cons
   if (maybe) f.seen->maybe = 1;
 }
 
-/* abs over that of the diagonal, so that a sum of two is finite */
+/* abs over that of the diagonal, above 0, and so that a sum of two is finite */
 __device__ static inline float SpikePathsWeight(PetscReal abs, PetscReal own)
 {
   const PetscReal w = abs / own;
 
-  return w < (PetscReal)(FLT_MAX / 4) ? (float)w : FLT_MAX / 4;
+  return w < (PetscReal)(FLT_MAX / 4) ? fmaxf((float)w, FLT_MIN) : FLT_MAX / 4;
 }
 
 /*
@@ -174,7 +174,6 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsHold_Kernel(con
   const SpikePathsTeam team(f.lanes);
   bool                 small = false;
 
-  if (!f.seen->maybe) return;
   for (PetscInt64 i = team.first; i < f.n; i += team.step) {
     const PetscInt64 end  = f.A.ai[i + 1];
     const int2       mate = f.mate[i];
@@ -195,16 +194,21 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsHold_Kernel(con
   if (small) f.seen->small = 1;
 }
 
+#define SPIKE_PATHS_NO_ROOM "the device has no room for it"
+
 /* Why the host has to look; NULL: it has not */
 static const char *SpikePathsWhy_Private(const SpikePathsSeen *seen, PetscBool uncut)
 {
   if (seen->unsorted) return "columns of a row do not ascend";
   if (seen->onesided) return "an entry has none on the other side of the diagonal";
-  return seen->small && !uncut ? "a path may have small pivots" : NULL;
+  return seen->small && !uncut ? "diagonal entries are not larger than the couplings of a path" : NULL;
 }
 
-/* Neighbours in paths: rounds until none takes a coupling, and more of them as long as cycles close */
-static PetscErrorCode SpikePathsGrow_Private(const SpikePathsPlan &f, PetscBool uncut, SpikePathsSeen *seen,
+/*
+  Neighbours in paths: rounds until none takes a coupling, and more of them as long as cycles close; after the last pass
+  a coupling of two ends may be left
+*/
+static PetscErrorCode SpikePathsGrow_Private(const SpikePathsPlan &f, SpikePathsSeen *seen, bool *fits,
                                              cudaStream_t stream)
 {
   const PetscInt64 threads = (PetscInt64)f.n * f.lanes;
@@ -220,11 +224,12 @@ static PetscErrorCode SpikePathsGrow_Private(const SpikePathsPlan &f, PetscBool 
       }
       PetscCall(SpikePathsLook(f, seen, stream));
     }
-    if (!uncut && seen->maybe) SpikePathsLaunch(SpikePathsHold_Kernel, threads, f);
+    if (seen->unsorted || seen->onesided) break;
     PetscCall(SpikePathsRank_CUDA(f, seen, stream));
-    if (!seen->cycle || SpikePathsWhy_Private(seen, uncut)) break;
+    if (!seen->cycle) break;
     PetscCheck(pass < SPIKE_PATHS_PASSES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A cycle of couplings was not broken");
-    PetscCall(SpikePathsBreak_CUDA(f, stream));
+    PetscCall(SpikePathsBreak_CUDA(f, fits, stream));
+    if (!*fits) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -234,15 +239,17 @@ static PetscErrorCode SpikePathsRun_Private(SpikePaths *s, SpikeLook *l, const S
 {
   const PetscInt64 threads = (PetscInt64)f.n * f.lanes;
   SpikePathsSeen   seen;
+  bool             fits = true;
 
   PetscFunctionBegin;
   SpikePathsLaunch(SpikePathsRow_Kernel, threads, f);
   SpikePathsLaunch(SpikePathsWeigh_Kernel, threads, f);
-  PetscCall(SpikePathsGrow_Private(f, s->uncut, &seen, stream));
-  s->why = SpikePathsWhy_Private(&seen, s->uncut);
+  PetscCall(SpikePathsGrow_Private(f, &seen, &fits, stream));
+  s->why = fits ? SpikePathsWhy_Private(&seen, s->uncut) : SPIKE_PATHS_NO_ROOM;
   if (s->why) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->uncut && seen.maybe) SpikePathsLaunch(SpikePathsHold_Kernel, threads, f);
   PetscCall(SpikePathsNumber_CUDA(s, l, f, scan, bytes, sample, &seen, stream));
-  s->why = SpikePathsWhy_Private(&seen, s->uncut); /* paths that are coupled at their ends */
+  s->why = SpikePathsWhy_Private(&seen, s->uncut);
   *moves = seen.moves;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -263,7 +270,7 @@ PetscErrorCode SpikePaths_CUDA(SpikePaths *s, SpikeLook *l, const SpikeCSR *A)
   char            *room = NULL, *scan;
   size_t           bytes, all;
   PetscInt         entries;
-  bool             moves = false;
+  bool             moves = false, fits;
   cudaStream_t     stream;
   PetscErrorCode   ierr;
 
@@ -298,14 +305,20 @@ PetscErrorCode SpikePaths_CUDA(SpikePaths *s, SpikeLook *l, const SpikeCSR *A)
     SpikePathsRoom(room, &all, n, &f.start);
     SpikePathsRoom(room, &all, l->nsample, &sample);
     SpikePathsRoom(room, &all, (PetscInt64)bytes, &scan);
-    if (!pass) PetscCall(SpikeMalloc_CUDA((PetscCount)all, &room));
+    if (pass) break;
+    PetscCall(SpikePathsTake(all, &room, &fits));
+    if (fits) PetscCall(SpikePathsTake((size_t)n * sizeof(*f.newrow), &f.newrow, &fits));
+    if (!fits) {
+      PetscCallCUDA(cudaFree(room));
+      s->why = SPIKE_PATHS_NO_ROOM;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
   }
   /* what is used before the other begins to be */
   static_assert(sizeof(*f.row) <= 2 * sizeof(*f.state) && sizeof(*f.offer) == sizeof(*f.sum), "in one place");
   f.row    = (SpikePathsRow *)f.state;
   f.offer  = (int2 *)f.sum;
   f.anchor = f.last;
-  PetscCall(SpikeMalloc_CUDA((PetscCount)n, &f.newrow));
   PetscCallCUDA(cudaMemsetAsync(f.seen, 0, sizeof(*f.seen), stream));
   PetscCallCUDA(cudaMemsetAsync(f.w, 0, (size_t)entries * sizeof(*f.w), stream));
   PetscCallCUDA(cudaMemsetAsync(f.mate, 0xff, (size_t)n * sizeof(*f.mate), stream));

@@ -17,7 +17,7 @@ typedef unsigned long long SpikePathsWord;
 
 /* What kernels have seen; a round, or a step, has no work where the one before has changed nothing */
 struct SpikePathsSeen {
-  int            unsorted, onesided, maybe, small; /* maybe: there are rows that a path may make small pivots of */
+  int            unsorted, onesided, maybe, small; /* small: pivots of a path may be; maybe: those of some path */
   int            cycle, moves, anchors;
   int            round[SPIKE_PATHS_ROUNDS], step[SPIKE_PATHS_STEPS];
   SpikePathsWord total; /* paths and rows */
@@ -40,7 +40,7 @@ struct SpikePathsPlan {
   int2           *offer;                /* [n] to whom a row proposes                                           */
   SpikePathsWord *state;                /* [2 n] distance and state at that distance; itself at an end          */
   SpikePathsWord *sum;                  /* [n] paths and rows up to the path that begins here                   */
-  int            *anchor;               /* [n] rows that are no others' steps on the way to an end              */
+  int            *anchor;               /* [anchors] rows that others take their steps by: pathsnumber.cu        */
   int            *first, *last, *start; /* [paths] ends, place of the first row                                 */
   PetscInt       *newrow;
 };
@@ -120,6 +120,21 @@ static inline unsigned int SpikePathsBlocks(PetscInt64 threads)
     PetscCallCUDA(cudaGetLastError()); \
   } while (0)
 
+/* *room <- so many bytes of the device, *fits <- whether it has them */
+template <typename X>
+static PetscErrorCode SpikePathsTake(size_t bytes, X **room, bool *fits)
+{
+  const cudaError_t error = cudaMalloc((void **)room, bytes);
+
+  PetscFunctionBegin;
+  *fits = error == cudaSuccess;
+  if (error == cudaErrorMemoryAllocation) {
+    *room = NULL;
+    (void)cudaGetLastError(); /* the next launch would take it for its own */
+  } else PetscCall(SpikeAllocated_CUDA(error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* *seen <- what kernels have seen until now; waits */
 static inline PetscErrorCode SpikePathsLook(const SpikePathsPlan &f, SpikePathsSeen *seen, cudaStream_t stream)
 {
@@ -133,8 +148,8 @@ static inline PetscErrorCode SpikePathsLook(const SpikePathsPlan &f, SpikePathsS
 /* pathsnumber.cu: f.state and f.sum from f.mate, and whether there are cycles; waits */
 PETSC_INTERN PetscErrorCode SpikePathsRank_CUDA(const SpikePathsPlan &, SpikePathsSeen *, cudaStream_t);
 
-/* Each cycle loses its weakest coupling */
-PETSC_INTERN PetscErrorCode SpikePathsBreak_CUDA(const SpikePathsPlan &, cudaStream_t);
+/* Each cycle loses its weakest coupling, where the room for that fits into the device's memory */
+PETSC_INTERN PetscErrorCode SpikePathsBreak_CUDA(const SpikePathsPlan &, bool *fits, cudaStream_t);
 
 /* Room of SpikePathsNumber_CUDA(), bytes */
 PETSC_INTERN PetscErrorCode SpikePathsNumberRoom_CUDA(PetscInt n, size_t *bytes, cudaStream_t);

@@ -305,7 +305,7 @@ __device__ static inline bool SpikePathsHolds(const SpikePathsPlan &f, PetscInt 
   return own >= sum * (1 + 100 * PETSC_MACHINE_EPSILON);
 }
 
-/* start[p] <- -1 where paths p - 1 and p are coupled all the same: they are one system */
+/* start[p] <- -1 - start[p] where paths p - 1 and p are coupled all the same: they are one system */
 __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsJoin_Kernel(const __grid_constant__ SpikePathsPlan f)
 {
   const SpikePathsTeam team(1);
@@ -313,7 +313,7 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsJoin_Kernel(con
 
   for (PetscInt64 p = team.first; p < paths; p += team.step) {
     if (p == 0 || !SpikePathsCoupled(f.A, f.last[p - 1], f.first[p], false)) continue;
-    f.start[p] = -1;
+    f.start[p] = -1 - f.start[p];
     if (!SpikePathsHolds(f, f.last[p - 1]) || !SpikePathsHolds(f, f.first[p])) f.seen->small = 1;
   }
 }
@@ -341,7 +341,7 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS)
 
 PetscErrorCode SpikePathsRank_CUDA(const SpikePathsPlan &f, SpikePathsSeen *seen, cudaStream_t stream)
 {
-  const PetscInt64 states = f.n / 2; /* of anchors, about; kernels step by the grid where there are more */
+  const PetscInt64 states = f.n / 2 + 1; /* of anchors, about; kernels step by the grid where there are more */
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(&f.seen->anchors, 0, sizeof(f.seen->anchors), stream));
@@ -358,13 +358,16 @@ PetscErrorCode SpikePathsRank_CUDA(const SpikePathsPlan &f, SpikePathsSeen *seen
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikePathsBreak_CUDA(const SpikePathsPlan &f, cudaStream_t stream)
+PetscErrorCode SpikePathsBreak_CUDA(const SpikePathsPlan &f, bool *fits, cudaStream_t stream)
 {
   const PetscInt64 states = 2 * (PetscInt64)f.n;
-  SpikePathsSpan  *from, *to;
+  SpikePathsSpan  *from, *to, *room;
 
   PetscFunctionBegin;
-  PetscCall(SpikeMalloc_CUDA((PetscCount)states, &from, &to));
+  PetscCall(SpikePathsTake(2 * (size_t)states * sizeof(*room), &room, fits));
+  if (!*fits) PetscFunctionReturn(PETSC_SUCCESS);
+  from = room;
+  to   = room + states;
   SpikePathsLaunch(SpikePathsSpan_Kernel, states, f, from);
   for (PetscInt64 reach = 1; reach < f.n; reach *= 2) {
     SpikePathsSpan *swap = from;
@@ -374,8 +377,7 @@ PetscErrorCode SpikePathsBreak_CUDA(const SpikePathsPlan &f, cudaStream_t stream
     to   = swap;
   }
   SpikePathsLaunch(SpikePathsBreak_Kernel, f.n, f, from);
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(SpikeFree_CUDA(from, to));
+  PetscCallCUDA(cudaFree(room));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -391,7 +393,7 @@ PetscErrorCode SpikePathsNumberRoom_CUDA(PetscInt n, size_t *bytes, cudaStream_t
 PetscErrorCode SpikePathsNumber_CUDA(SpikePaths *s, SpikeLook *l, const SpikePathsPlan &f, void *room, size_t bytes,
                                      SpikeLookSample *sample, SpikePathsSeen *seen, cudaStream_t stream)
 {
-  PetscInt paths, end = f.n;
+  PetscInt paths;
   int     *start;
 
   PetscFunctionBegin;
@@ -414,18 +416,18 @@ PetscErrorCode SpikePathsNumber_CUDA(SpikePaths *s, SpikeLook *l, const SpikePat
   PetscCall(PetscFree(l->cut));
   l->ncuts = 0;
   PetscCall(PetscMalloc1(paths, &l->cut));
-  for (PetscInt p = 1; p < paths; p++)
-    if (start[p] >= 0) l->cut[l->ncuts++] = start[p];
-  PetscCall(PetscFree(start));
+  s->paths    = paths;
   s->shortest = f.n;
   s->longest  = 0;
-  for (PetscInt c = l->ncuts; c >= 0; c--) { /* lengths of systems */
-    const PetscInt begin = c ? l->cut[c - 1] : 0;
+  for (PetscInt p = paths - 1, end = f.n; p >= 0; p--) {
+    const PetscInt begin = start[p] < 0 ? -1 - start[p] : start[p];
 
     s->shortest = PetscMin(s->shortest, end - begin);
     s->longest  = PetscMax(s->longest, end - begin);
     end         = begin;
   }
-  s->paths = l->ncuts + 1;
+  for (PetscInt p = 1; p < paths; p++)
+    if (start[p] >= 0) l->cut[l->ncuts++] = start[p];
+  PetscCall(PetscFree(start));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
