@@ -128,15 +128,29 @@ static SpikeBlockKernel SpikeBlockKernelOf(const SpikeBlockItem *t, bool either)
   }
 }
 
-/* *t <- what one task alone determines. Returns the thread blocks that it wants, 0 where there is nothing to do */
-static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, int size, const SpikeBlockTask *task, SpikeBlockItem *t)
+/* Block rows of the product that a task is, 0: none */
+static PetscCount SpikeBlockProductRows(const SpikeBlockTask *task)
 {
+  if (task->op == SPIKE_BLOCK_AXPY || task->op == SPIKE_BLOCK_DOT) return 0;
+  return task->op == SPIKE_BLOCK_MULT ? task->A->mb : task->A->nb;
+}
+
+/*
+  *t <- what one task determines, beside others: products of `rows` block rows in all share the device, so that a warp
+  has as many of them as in one product of all. Returns the thread blocks that it wants, 0 where there is nothing to do
+*/
+static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, int size, const SpikeBlockTask *task, PetscCount rows,
+                                       SpikeBlockItem *t)
+{
+  const PetscCount own = SpikeBlockProductRows(task);
+
   SpikeBlockDescribe(task, size, t);
   if (task->op == SPIKE_BLOCK_AXPY)
     return SpikeBlockAxpyBlocks(t->columns, size, t->rowmajor, t->n,
                                 SpikeBlockLeast(t->kind, t->columns, 0, size, false) * h->multiprocessors);
   if (task->op == SPIKE_BLOCK_DOT) return SpikeBlockDotBlocks(t->n, t->columns, h->multiprocessors);
-  return SpikeBlockProductItem(h->multiprocessors, size, task, t);
+  rows = PetscMax(rows, own);
+  return SpikeBlockProductItem((PetscInt)PetscMax(1, h->multiprocessors * own / PetscMax(1, rows)), size, task, t);
 }
 
 /* Sums that the thread blocks of a task leave for each other */
@@ -215,10 +229,12 @@ static PetscErrorCode SpikeBlockRun_Private(SpikeBlockCUDA *h, PetscInt count, c
   for (PetscInt done = 0; done < count;) {
     SpikeBlockItem item[SPIKE_BLOCK_ITEMS];
     unsigned       want[SPIKE_BLOCK_ITEMS];
-    int            n = 0;
+    PetscCount     rows = 0;
+    int            n    = 0;
 
+    for (PetscInt i = done; i < count && i < done + SPIKE_BLOCK_ITEMS; i++) rows += SpikeBlockProductRows(&tasks[i]);
     for (; done < count && n < SPIKE_BLOCK_ITEMS; done++) {
-      want[n] = SpikeBlockItem_Private(h, (int)sizeof(V), &tasks[done], &item[n]);
+      want[n] = SpikeBlockItem_Private(h, (int)sizeof(V), &tasks[done], rows, &item[n]);
       if (want[n]) n++;
     }
     for (int i = 0; i < n; i++)
