@@ -106,9 +106,10 @@ static PetscErrorCode PCSpikeLookAt_Private(PC pc, Mat A, const PetscInt within[
 */
 PetscErrorCode PCSpikeLook_Private(PC pc, Mat A, const SpikeLook **look)
 {
-  PC_Spike       *s         = (PC_Spike *)pc->data;
-  const PetscInt  most      = PetscMax(A->rmap->N - 1, 0);
-  const PetscBool given     = (PetscBool)(s->givenkl != PETSC_DECIDE);
+  PC_Spike      *s    = (PC_Spike *)pc->data;
+  const PetscInt most = PetscMax(A->rmap->N - 1, 0);
+  /* what lies within half-bandwidths in the order of the matrix says nothing of paths, which are numbered anew */
+  const PetscBool given     = (PetscBool)(s->givenkl != PETSC_DECIDE && !s->lines.active);
   const PetscInt  within[2] = {given ? PetscMin(s->givenkl, most) : PETSC_INT_MAX,
                               given ? PetscMin(s->givenku, most) : PETSC_INT_MAX};
 
