@@ -93,8 +93,11 @@ CUDA_DEFINE := $(if $(SRC.cu),-DSPIKE_HAVE_CUDA)
 CUDA_ARCH  ?= $(or $(patsubst code=sm_%,%,$(filter code=sm_%,$(subst $(comma), ,$(CUDAC_FLAGS)))),90)
 ptx         = compute_$(lastword $(CUDA_ARCH))
 gencode     = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=$(ptx),code=$(ptx)
-# GPU code in a quarter of the space, where the compiler can
-squeeze := $(if $(SRC.cu),$(if $(findstring compress-mode,$(shell $(CUDAC) --help 2>/dev/null)),-compress-mode=size))
+# How the compiler packs GPU code, where it can choose: speed, or size, a quarter of the space. A process unpacks what
+# it uses, and a first PCSPIKE takes 11 to 19 ms more with size (benchmarks/results/firstsetup-cuda.txt)
+CUDA_COMPRESS ?= speed
+squeeze := $(if $(SRC.cu),$(if $(findstring compress-mode,$(shell $(CUDAC) --help 2>/dev/null)),\
+  -compress-mode=$(CUDA_COMPRESS)))
 # PETSc's header brings thrust's complex numbers, four seconds of each file, to those who do not say that they want none
 nocomplex := $(if $(SRC.cu),$(shell grep -q 'PETSC_USE_COMPLEX 1' $(PETSCCONF) || echo -DPETSC_SKIP_COMPLEX=1))
 OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=% -O%,$(CUDAC_FLAGS)) $(gencode) -O3 $(squeeze) \
@@ -489,6 +492,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
                           unoptimized; several with commas between them
   SANITIZE=1              with AddressSanitizer and UBSan, built apart
   CUDA_ARCH="80 90"       compute capabilities of the GPU code
+  CUDA_COMPRESS=size      GPU code in a quarter of the space, which takes longer to load
   SPIKE_MATRICES=FOLDER   real matrices for tests that read them
   JOBS=N                  tests at once        V=1   whole command lines        CFLAGS=...   more flags
   -jN or SPIKE_JOBS=N     compilers at once (all cores, as far as memory allows)

@@ -5,6 +5,7 @@ changes of values and patterns, blocks, refused input.\n\n";
 
 #include "spiketest.h"
 #include "spikefailure.h"
+#include "viewtext.h"
 
 static const PetscReal tol = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-11;
 
@@ -302,14 +303,11 @@ static PetscErrorCode OnDevice(Mat A, PetscBool *device)
 /* -ksp_view says whether a device has found the paths */
 static PetscErrorCode CheckFinder(PC pc, PetscBool device, const char where[])
 {
-  char        text[4096] = "";
+  char        text[4096];
   const char *found;
-  PetscViewer viewer;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerStringOpen(PETSC_COMM_SELF, text, sizeof(text), &viewer));
-  PetscCall(PCView(pc, viewer));
-  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(ViewText(pc, sizeof(text), text));
   found = strstr(text, "found on GPUs");
   PetscCall(SpikeTestCheck((PetscBool)((found != NULL) == device), "%s: paths are found on the %s", where,
                            found ? "device" : "host"));

@@ -111,7 +111,7 @@ PetscErrorCode PCSpikeLinesLook_Private(PC pc, Mat A, PetscBool *found)
   PetscCall(PetscLogEventEnd(PC_Spike_Lines, pc, A, 0, 0));
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
   if (paths.why) {
-    PetscCall(PetscInfo(pc, "The host looks for paths of strong couplings, not the device: %s\n", paths.why));
+    PetscCall(PetscInfo(pc, "%s: the host looks for paths of strong couplings\n", paths.why));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   l->paths    = paths.paths;

@@ -22,10 +22,10 @@ static PetscErrorCode TallStreams(void *ctx, PetscInt k)
 /* ---- cuBLAS ---- */
 
 typedef struct {
-  Tall       *t;
-  void       *handle, *workspace;
-  SpikeDouble one;
-  SpikeSingle single;
+  Tall        *t;
+  void        *handle, *workspace;
+  DeviceDouble one;
+  SpikeSingle  single;
   int (*gemm)(void *, int, int, int, int, int, const void *, const void *, int, const void *, int, const void *, void *,
               int);
   int (*batched)(void *, int, int, int, int, int, const void *, const void *, int, long long, const void *, int,
@@ -109,9 +109,9 @@ PetscErrorCode TallDevicePeers(Tall *t, const Key *key)
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(&s, sizeof(s)));
-  s.t      = t;
-  s.one    = 1.0;
-  s.single = 1.0f;
+  s.t         = t;
+  s.one.value = 1.0;
+  s.single    = 1.0f;
   if (t->ntasks > 1) PetscCall(TallLine(t, key, "ours on streams", TallStreams, t, PETSC_FALSE));
   PetscCall(PetscSNPrintf(name, sizeof(name), "cublas%cgemm_v2", letter));
   if (!FindSymbol(RTLD_DEFAULT, "cublasCreate_v2", &create) ||

@@ -44,8 +44,8 @@ typedef struct {
     CALL_BSRMV_TASKS,
     CALL_BSRMM_TASKS
   } which;
-  SpikeDouble one, zero;
-  SpikeSingle one1, zero1;
+  DeviceDouble one, zero;
+  SpikeSingle  one1, zero1;
 } CuSPARSE;
 
 static PetscErrorCode CuSPARSEFind(char letter, CuSPARSEFunctions *f, PetscBool *found)
@@ -149,12 +149,12 @@ static PetscErrorCode CuSPARSECreate(Mult *t, void **ctx)
 
   PetscFunctionBeginUser;
   PetscCall(PetscNew(&s));
-  s->t    = t;
-  s->one  = 1.0;
-  s->one1 = 1.0f;
-  s->type = t->precision == PETSC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? CUDA_C_64F : CUDA_R_64F)
-                                                         : (PetscDefined(USE_COMPLEX) ? CUDA_C_32F : CUDA_R_32F);
-  *ctx    = s;
+  s->t         = t;
+  s->one.value = 1.0;
+  s->one1      = 1.0f;
+  s->type      = t->precision == PETSC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? CUDA_C_64F : CUDA_R_64F)
+                                                              : (PetscDefined(USE_COMPLEX) ? CUDA_C_32F : CUDA_R_32F);
+  *ctx         = s;
   PetscCall(CuSPARSEFind(PrecisionLetter(t->precision), &s->f, &found));
   if (!found) {
     PetscCall(PetscFree(s));

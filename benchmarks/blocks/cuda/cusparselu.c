@@ -45,13 +45,18 @@ typedef int (*SmSolve)(void *, int, int, int, int, int, int, const void *, void 
   values[k]: of copy k, all tasks one after the other
 */
 typedef struct {
-  Ilu        *t;
-  void       *handle, *general, *triangle[2], *values;
-  int        *bi, *bj, nb, nz, policy;
-  PetscBool   streams;
-  PetscScalar one, *y; /* y: between the sweeps, [MAXRHS n] */
-  void       *ilu[MAXSTREAMS], *sv[2][MAXSTREAMS], *sm[2][MAXSTREAMS];
-  void       *ilubuffer[MAXSTREAMS], *svbuffer[2][MAXSTREAMS], *smbuffer[2][MAXSTREAMS];
+  Ilu         *t;
+  void        *handle, *general, *triangle[2], *values;
+  int         *bi, *bj, nb, nz, policy;
+  PetscBool    streams;
+  PetscScalar *y; /* between the sweeps, [MAXRHS n] */
+  union
+  { /* DeviceDouble, of PETSc's precision */
+    PetscScalar value;
+    long double aligned;
+  } one;
+  void *ilu[MAXSTREAMS], *sv[2][MAXSTREAMS], *sm[2][MAXSTREAMS];
+  void *ilubuffer[MAXSTREAMS], *svbuffer[2][MAXSTREAMS], *smbuffer[2][MAXSTREAMS];
 
   int (*create)(void **), (*destroy)(void *), (*setstream)(void *, cudaStream_t);
   int (*createdescr)(void **), (*destroydescr)(void *), (*settype)(void *, int), (*setfill)(void *, int),
@@ -372,10 +377,10 @@ static PetscErrorCode CuSPARSELUAll(Ilu *t, Key *key)
     PetscCall(PetscFree(s));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  s->t   = t;
-  s->one = 1.0;
-  s->nb  = (int)(t->nb / t->ntasks);
-  s->nz  = (int)t->bi[s->nb];
+  s->t         = t;
+  s->one.value = 1.0;
+  s->nb        = (int)(t->nb / t->ntasks);
+  s->nz        = (int)t->bi[s->nb];
   LUCheck(s->create(&s->handle) || s->setstream(s->handle, ((DevicePlace *)t->p->device)->clock.stream), "Create");
   LUCheck(s->createdescr(&s->general) || s->settype(s->general, CUSPARSE_MATRIX_TYPE_GENERAL), "CreateMatDescr");
   for (int u = 0; u < 2; u++) {

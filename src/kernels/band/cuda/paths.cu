@@ -194,14 +194,14 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsHold_Kernel(con
   if (small) f.seen->small = 1;
 }
 
-#define SPIKE_PATHS_NO_ROOM "the device has no room for it"
+#define SPIKE_PATHS_NO_ROOM "No memory for a search on the device"
 
 /* Why the host has to look; NULL: it has not */
 static const char *SpikePathsWhy_Private(const SpikePathsSeen *seen, PetscBool uncut)
 {
-  if (seen->unsorted) return "columns of a row do not ascend";
-  if (seen->onesided) return "an entry has none on the other side of the diagonal";
-  return seen->small && !uncut ? "diagonal entries are not larger than the couplings of a path" : NULL;
+  if (seen->unsorted) return "Columns of a row do not ascend";
+  if (seen->onesided) return "An entry has none on the other side of the diagonal";
+  return seen->small && !uncut ? "Diagonal entries are not larger than the couplings of a path" : NULL;
 }
 
 /*
@@ -280,7 +280,7 @@ PetscErrorCode SpikePaths_CUDA(SpikePaths *s, SpikeLook *l, const SpikeCSR *A)
   s->paths = s->shortest = s->longest = 0;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   if (n >= (PetscInt64)1 << 29) {
-    s->why = "there are too many rows";
+    s->why = "There are too many rows";
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(SpikeStreamOr(NULL, &stream));
