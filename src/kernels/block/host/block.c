@@ -104,6 +104,7 @@ static PetscErrorCode SpikeBlockRun_Host(SpikeBlock *b, PetscSpikePrecision prec
                " columns: 1 to %d are served",
                t, s->k, s->m, SPIKE_BLOCK_MAXM);
     if (s->op == SPIKE_BLOCK_MULT) SpikeBlockOfSize(loops->mult, s->A->bs)(s);
+    else if (sparse) SpikeBlockOfSize(loops->multt, s->A->bs)(s);
     else (*loops->run)(s);
     flops += sparse ? 2.0 * ((const SpikeBlockMatHost *)s->A->data)->bi[s->A->mb] * s->A->bs * s->A->bs * s->m
                     : 2.0 * s->n * s->k * s->m;

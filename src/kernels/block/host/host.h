@@ -24,12 +24,13 @@ typedef struct {
 
 /*
   Functions of one instruction set, by block size: [0] is for any size, and for those whose entry is NULL. Those with
-  one precision for all values: run() is AXPY, DOT and products with the transpose
+  one precision for all values: run() is AXPY and DOT, multt() are products with the transpose
 */
 #define SPIKE_BLOCK_SIZES 17
 typedef struct {
   void (*run)(const SpikeBlockTask *);
   void (*mult[SPIKE_BLOCK_SIZES])(const SpikeBlockTask *);
+  void (*multt[SPIKE_BLOCK_SIZES])(const SpikeBlockTask *);
   void (*factor[SPIKE_BLOCK_SIZES])(const SpikeBlockPattern *, SpikeBlockLUHost *, SpikePivot *);
 } SpikeBlockLoops;
 

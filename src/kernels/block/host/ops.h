@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  ops.h: operations on tall blocks, products with the transpose of a matrix, all elements of type E = F; included for
-  each E, after sizes.h
+  ops.h: operations on tall blocks, all elements of type E = F; included for each E, after sizes.h
 */
 #define BO_ROWS 256 /* rows of tall blocks that meet all columns while they are in cache */
 #define BO_COPY 64  /* where they are copied */
@@ -142,56 +141,21 @@ static void BX(dot)(const SpikeBlockTask *t)
   }
 }
 
-/* Y [op] A^T X: row i of A takes X_i to the rows of Y that its columns name */
-static void BX(multt)(const SpikeBlockTask *t)
-{
-  const SpikeBlockMatHost *h      = (const SpikeBlockMatHost *)t->A->data;
-  const PetscInt           bs     = t->A->bs;
-  const PetscCount         stride = (PetscCount)bs * bs;
-  const E                 *X = (const E *)t->X, *A = (const E *)t->A->a;
-  E                       *Y    = (E *)t->Y;
-  const int                conj = t->op == SPIKE_BLOCK_MULT_HERMITIAN, sub = t->mode == SPIKE_BLOCK_SUB;
-  const PetscInt           outer = t->rowmajor ? t->n : t->m, inner = t->rowmajor ? t->m : t->n;
-
-  if (t->mode == SPIKE_BLOCK_SET) {
-    for (PetscInt c = 0; c < outer; c++)
-      for (PetscInt r = 0; r < inner; r++) Y[c * t->ldy + r] = 0;
-  }
-  for (PetscInt i = 0; i < t->A->mb; i++) {
-    const PetscInt first = h->bi[i], count = h->bi[i + 1] - first;
-
-    if (t->rowmajor) {
-      for (PetscInt k = 0; k < count; k++) {
-        E *y = Y + (PetscCount)h->bj[first + k] * bs * t->ldy;
-
-        BX(gemm0)
-        (t->m, bs, sub, 0, conj, 1, NULL, 0, X + (PetscCount)i * bs * t->ldx, t->ldx, bs, NULL, 0,
-         A + (first + k) * stride, 1, bs, y, t->ldy, y, t->ldy);
-      }
-    } else {
-      for (PetscInt c = 0; c < t->m; c++) {
-        const E *x = X + (PetscCount)i * bs + c * t->ldx;
-
-        if (sub) BX(scatter0)(bs, 1, conj, count, h->bj + first, A + first * stride, x, Y + c * t->ldy);
-        else BX(scatter0)(bs, 0, conj, count, h->bj + first, A + first * stride, x, Y + c * t->ldy);
-      }
-    }
-  }
-}
-
 static void BX(run)(const SpikeBlockTask *t)
 {
   if (t->op == SPIKE_BLOCK_AXPY) BX(axpy)(t);
-  else if (t->op == SPIKE_BLOCK_DOT) BX(dot)(t);
-  else BX(multt)(t);
+  else BX(dot)(t);
 }
 
 #define ENTRY_MULT(bs)   [bs] = BX(mult##bs),
+#define ENTRY_MULTT(bs)  [bs] = BX(multt##bs),
 #define ENTRY_FACTOR(bs) [bs] = BX(factor##bs),
 const SpikeBlockLoops SPIKE_PASTE3(SpikeBlockLoops_, BPRECISION, SPIKE_ISA) = {.run    = BX(run),
                                                                                .mult   = {BLOCK_SIZES(ENTRY_MULT)},
+                                                                               .multt  = {BLOCK_SIZES(ENTRY_MULTT)},
                                                                                .factor = {BLOCK_SIZES(ENTRY_FACTOR)}};
 #undef ENTRY_MULT
+#undef ENTRY_MULTT
 #undef ENTRY_FACTOR
 #undef BO_V
 #undef BO_W

@@ -134,6 +134,43 @@ BZ_FUNCTION void BZ(mult)(const SpikeBlockTask *t)
   }
 }
 
+/* Y [op] A^T X: row i of A takes X_i to the rows of Y that its columns name */
+BZ_FUNCTION void BZ(multt)(const SpikeBlockTask *t)
+{
+  const SpikeBlockMatHost *h      = (const SpikeBlockMatHost *)t->A->data;
+  const PetscInt           bs     = BLOCKSIZE ? BLOCKSIZE : t->A->bs;
+  const PetscCount         stride = (PetscCount)bs * bs;
+  const E                 *X = (const E *)t->X, *A = (const E *)t->A->a;
+  E                       *Y    = (E *)t->Y;
+  const int                conj = t->op == SPIKE_BLOCK_MULT_HERMITIAN, sub = t->mode == SPIKE_BLOCK_SUB;
+  const PetscInt           outer = t->rowmajor ? t->n : t->m, inner = t->rowmajor ? t->m : t->n;
+
+  if (t->mode == SPIKE_BLOCK_SET) {
+    for (PetscInt c = 0; c < outer; c++)
+      for (PetscInt r = 0; r < inner; r++) Y[c * t->ldy + r] = 0;
+  }
+  for (PetscInt i = 0; i < t->A->mb; i++) {
+    const PetscInt first = h->bi[i], count = h->bi[i + 1] - first;
+
+    if (t->rowmajor) {
+      for (PetscInt k = 0; k < count; k++) {
+        E *y = Y + (PetscCount)h->bj[first + k] * bs * t->ldy;
+
+        BX(gemm0)
+        (t->m, bs, sub, 0, conj, 1, NULL, 0, X + (PetscCount)i * bs * t->ldx, t->ldx, bs, NULL, 0,
+         A + (first + k) * stride, 1, bs, y, t->ldy, y, t->ldy);
+      }
+    } else {
+      for (PetscInt c = 0; c < t->m; c++) {
+        const E *x = X + (PetscCount)i * bs + c * t->ldx;
+
+        if (sub) BZ(scatter)(bs, 1, conj, count, h->bj + first, A + first * stride, x, Y + c * t->ldy);
+        else BZ(scatter)(bs, 0, conj, count, h->bj + first, A + first * stride, x, Y + c * t->ldy);
+      }
+    }
+  }
+}
+
 /*
   a <- a^-1 by Gauss-Jordan elimination in place, with row exchanges; row: of the matrix, of the first row of the block.
   In step c, with pivot row c and f the column c before it:
