@@ -352,6 +352,19 @@ PetscErrorCode PCSpikePlaces_Private(PC pc, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Nothing is chosen yet, of a band that will be chosen anew */
+PetscErrorCode PCSpikeUnchooseBand_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeLinesDrop_Private(pc));
+  PetscCall(PetscFree(s->newrow));
+  PetscCall(PetscFree(s->colmap));
+  PetscCall(PCSpikePeriodicDestroy_Private(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Fills band.kl, band.ku, newrow (NULL: natural, or paths that lines.k has found) and the bandwidths of info. With
   `auto`, one rank and no bandwidth from the user, PETSc's RCM is tried and the band of least work kept. A band with a

@@ -107,10 +107,7 @@ static PetscErrorCode PCSpikeBorderRevert_Private(PC pc)
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  PetscCall(PCSpikeLinesDrop_Private(pc));
-  PetscCall(PetscFree(s->newrow));
-  PetscCall(PetscFree(s->colmap));
-  PetscCall(PCSpikePeriodicDestroy_Private(pc));
+  PetscCall(PCSpikeUnchooseBand_Private(pc));
   PetscCall(PCSpikeMatchingReset_Private(pc));
   PetscCall(PCSpikeBorderReset_Private(pc));
   s->info.unmatched = 0;

@@ -383,6 +383,7 @@ PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject, SpikeEnqueue
 PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeRestoreCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeChooseBand_Private(PC, Mat);
+PETSC_INTERN PetscErrorCode PCSpikeUnchooseBand_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeCheckBand_Private(PC, PetscMPIInt *, PetscBool *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeFitBand_Private(PC, PetscInt[2], PetscInt[2]);
 PETSC_INTERN PetscErrorCode PCSpikeDropOff_Private(PC, PetscReal[], PetscInt[2]);

@@ -149,10 +149,10 @@ PetscErrorCode PCSpikeLinesOrder_Private(PC pc, Mat A, PetscMPIInt size, const S
     PetscCall(PetscLogEventBegin(PC_Spike_Lines, pc, A, 0, 0));
     PetscCall(SpikeLinesFind(l, n, own, s->newrow));
     PetscCall(PetscLogEventEnd(PC_Spike_Lines, pc, A, 0, 0));
+    for (PetscInt i = 0; i < n && !moves; i++) moves = (PetscBool)(s->newrow[i] != i);
+    if (size == 1 && !moves) PetscCall(PetscFree(s->newrow));
   }
-  for (PetscInt i = 0; i < n && own && !moves; i++) moves = (PetscBool)(s->newrow[i] != i);
   if (size > 1) PetscCall(PCSpikePlaces_Private(pc, A));
-  else if (!moves) PetscCall(PetscFree(s->newrow));
   PetscCall(PetscInfo(pc,
                       "%" PetscInt_FMT " paths of %" PetscInt_FMT " to %" PetscInt_FMT " vertices of %" PetscInt_FMT
                       " rows along strong couplings of this rank's rows, found on the %s\n",

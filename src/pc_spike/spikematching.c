@@ -277,19 +277,6 @@ static PetscErrorCode PCSpikeMatchingMake_Private(PC pc, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing is chosen yet, of a band that will be chosen anew */
-static PetscErrorCode PCSpikeMatchingUnchoose_Private(PC pc)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCall(PCSpikeLinesDrop_Private(pc));
-  PetscCall(PetscFree(s->newrow));
-  PetscCall(PetscFree(s->colmap));
-  PetscCall(PCSpikePeriodicDestroy_Private(pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   PCSpikeMatchingChooseBand_Private - Half-bandwidths and ordering of a matrix, after a matching where its diagonal asks
   for one
@@ -313,7 +300,7 @@ PetscErrorCode PCSpikeMatchingChooseBand_Private(PC pc, Mat *A)
   natural[1] = s->info.natural_ku;
   PetscCall(PCSpikeMatchingMake_Private(pc, *A));
   if (m->B) {
-    PetscCall(PCSpikeMatchingUnchoose_Private(pc));
+    PetscCall(PCSpikeUnchooseBand_Private(pc));
     PetscCall(PCSpikeChooseBand_Private(pc, m->B));
     s->info.natural_kl = natural[0];
     s->info.natural_ku = natural[1];
@@ -321,7 +308,7 @@ PetscErrorCode PCSpikeMatchingChooseBand_Private(PC pc, Mat *A)
   if (m->B && m->type == PC_SPIKE_MATCHING_AUTO &&
       PetscMax(s->band.kl, s->band.ku) > SPIKE_MATCHING_WIDER * PetscMax(before, 16)) {
     PetscCall(PetscInfo(pc, "Large entries on the diagonal would widen the band: rows and columns stay as they are\n"));
-    PetscCall(PCSpikeMatchingUnchoose_Private(pc));
+    PetscCall(PCSpikeUnchooseBand_Private(pc));
     PetscCall(MatDestroy(&m->B));
     PetscCall(PCSpikeChooseBand_Private(pc, *A));
   }

@@ -32,7 +32,8 @@ PetscErrorCode PCSpikeReset_Private(PC pc)
   if (s->band.k) {
     const SpikeBandKernels *k = s->band.k;
 
-    if (s->dnewrow != s->newrow) PetscCall((*(s->lines.k ? s->lines.k : k)->release)(&s->band, (void **)&s->dnewrow));
+    PetscCall(PCSpikeLinesDrop_Private(pc));
+    if (s->dnewrow != s->newrow) PetscCall((*k->release)(&s->band, (void **)&s->dnewrow));
     PetscCall((*k->release)(&s->band, (void **)&s->dcolmap));
     PetscCall((*k->release)(&s->band, (void **)&s->permuted));
     PetscCall((*k->release)(&s->band, (void **)&s->stage));
@@ -56,7 +57,6 @@ PetscErrorCode PCSpikeReset_Private(PC pc)
   PetscCall(PetscFree(s->joined));
   PetscCall(PetscFree(s->falloff));
   PetscCall(SpikeLinesReset(&s->lines.find));
-  s->lines.k = NULL;
   PetscCall(MatDestroy(&s->aij));
   PetscCall(PCSpikeRefineReset_Private(pc));
   s->diagonals = s->apart = PETSC_FALSE;

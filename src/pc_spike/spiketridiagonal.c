@@ -55,14 +55,20 @@ static PetscErrorCode SpikeSystemsSearch_Private(PC_Spike *s, PetscInt nparts, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the band is factored as tridiagonal systems: half-bandwidth 1, kernels for it, precision of the vectors */
-PetscBool PCSpikeTakesSystems_Private(PC pc)
+/* Whether the band has the form of tridiagonal systems, with kernels for it, whatever the precision of its factors */
+static PetscBool SpikeFormsSystems_Private(PC pc)
 {
   const SpikeBand *b = &((PC_Spike *)pc->data)->band;
 
   if (b->kl != 1 || b->ku != 1 || !b->k->tridiagonal || b->cholesky) return PETSC_FALSE;
-  if (b->pivoting && !PCSpikePivotsSystems_Private(pc)) return PETSC_FALSE;
-  return (PetscBool)(SpikePrecisionBytes(b->precision) == sizeof(PetscReal));
+  return (PetscBool)(!b->pivoting || PCSpikePivotsSystems_Private(pc));
+}
+
+/* Whether it is factored as such: factors have the precision of the vectors too */
+PetscBool PCSpikeTakesSystems_Private(PC pc)
+{
+  return (PetscBool)(SpikeFormsSystems_Private(pc) &&
+                     SpikePrecisionBytes(((PC_Spike *)pc->data)->band.precision) == sizeof(PetscReal));
 }
 
 /*
@@ -72,23 +78,22 @@ PetscBool PCSpikeTakesSystems_Private(PC pc)
 */
 PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR parts[])
 {
-  PC_Spike       *s      = (PC_Spike *)pc->data;
-  SpikeBand      *b      = &s->band;
-  const PetscBool native = (PetscBool)(SpikePrecisionBytes(b->precision) == sizeof(PetscReal));
+  PC_Spike       *s     = (PC_Spike *)pc->data;
+  SpikeBand      *b     = &s->band;
+  const PetscBool takes = PCSpikeTakesSystems_Private(pc);
 
   PetscFunctionBegin;
   b->nsystems     = 0;
   s->info.systems = b->nbatch;
   b->tridiagonal  = s->tridiagonal;
-  if (b->kl != 1 || b->ku != 1 || !b->k->tridiagonal || b->cholesky) PetscFunctionReturn(PETSC_SUCCESS);
-  if (b->pivoting && !PCSpikePivotsSystems_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS); /* a band */
-  PetscCheck(native || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO, PetscObjectComm((PetscObject)pc),
+  if (!SpikeFormsSystems_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(takes || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO, PetscObjectComm((PetscObject)pc),
              PETSC_ERR_ARG_INCOMP,
              "Tridiagonal systems have factors in the precision of their vectors: use -%spc_spike_tridiagonal_type "
              "auto, with which the kernels for bands take factors in %s precision, or leave out -%spc_spike_precision",
              ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "", PetscSpikePrecisionNames[b->precision],
              ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
-  if (!native) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!takes) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->look.covers) PetscCall(SpikeSystems_Private(b, s->look.found.ncuts, s->look.found.cut));
   else {
     PetscCall(SpikeSystemsSearch_Private(s, nparts, parts));

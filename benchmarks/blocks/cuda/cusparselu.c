@@ -50,13 +50,9 @@ typedef struct {
   int         *bi, *bj, nb, nz, policy;
   PetscBool    streams;
   PetscScalar *y; /* between the sweeps, [MAXRHS n] */
-  union
-  { /* DeviceDouble, of PETSc's precision */
-    PetscScalar value;
-    long double aligned;
-  } one;
-  void *ilu[MAXSTREAMS], *sv[2][MAXSTREAMS], *sm[2][MAXSTREAMS];
-  void *ilubuffer[MAXSTREAMS], *svbuffer[2][MAXSTREAMS], *smbuffer[2][MAXSTREAMS];
+  DeviceScalar one;
+  void        *ilu[MAXSTREAMS], *sv[2][MAXSTREAMS], *sm[2][MAXSTREAMS];
+  void        *ilubuffer[MAXSTREAMS], *svbuffer[2][MAXSTREAMS], *smbuffer[2][MAXSTREAMS];
 
   int (*create)(void **), (*destroy)(void *), (*setstream)(void *, cudaStream_t);
   int (*createdescr)(void **), (*destroydescr)(void *), (*settype)(void *, int), (*setfill)(void *, int),

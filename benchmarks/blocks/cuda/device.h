@@ -7,12 +7,18 @@
 
 #define MAXSTREAMS 64
 
-/* A factor as libraries of CUDA want it: they load complex numbers by 16 bytes, to which C need not align them */
+/* Factors as libraries of CUDA want them: they load complex numbers by 16 bytes, to which C need not align them */
 typedef union
 {
   SpikeDouble value;
   long double aligned;
 } DeviceDouble;
+
+typedef union
+{
+  PetscScalar value;
+  long double aligned;
+} DeviceScalar;
 
 /* Place.device: the clock, and streams that branch from its stream and come back */
 typedef struct {

@@ -369,18 +369,15 @@ static PetscErrorCode SpikeFillResidents_Private(const SpikeFillMap *map, size_t
 template <typename X>
 static PetscErrorCode SpikeFillMalloc_Private(SpikeFillMap *map, PetscInt64 count, X **ptr)
 {
-  cudaError_t err;
+  bool fits;
 
   PetscFunctionBegin;
-  err = cudaMalloc((void **)ptr, (size_t)count * sizeof(X));
-  if (err == cudaErrorMemoryAllocation) {
-    (void)cudaGetLastError();
-    *ptr = NULL;
+  PetscCall(SpikeTryMalloc_CUDA((PetscCount)count, ptr, &fits));
+  if (!fits) {
     PetscCall(PetscInfo(NULL, "No memory for the map of a band's entries (%zu bytes): fills search for their places\n",
                         (size_t)count * sizeof(X)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCallCUDA(err);
   map->bytes += (PetscReal)count * sizeof(X);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,11 +6,12 @@
   nearer rows first, then by a hash of the lower row, then by that row. In each round a row proposes to the best rows
   that it is strongly coupled to, as many as it still may have; a coupling is taken where both propose. The best one
   that is left always is, so that each round takes some. What is taken are the couplings of a greedy choice in which
-  cycles may close. A cycle then loses its weakest coupling, and what its ends could have had instead is left: the host,
-  which takes no coupling that closes a cycle, may find other paths. (Rounds, bidirectional doubling and breaking of
-  cycles:
-  Klein and Strzodka, Highly parallel linear forest extraction from a weighted graph on GPUs, 2022.)
+  cycles may close. Each cycle then loses its weakest coupling for good, and more rounds follow, for its ends. The host
+  takes no coupling that closes a cycle in the first place, so that it may find other paths. Integers and comparisons
+  alone: the result is the same in each run.
 
+  Rounds, doubling and breaking of cycles: Klein and Strzodka, Highly parallel linear forest extraction from a weighted
+  graph on GPUs, 2022
 */
 #include "paths.cuh"
 
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsRow_Kernel(cons
       next = b > most ? (most > c ? most : c) : (b > next ? b : next);
       most = b > most ? b : most;
     }
-    if (most > 0.0 && !(own >= (most + next) * (1 + 100 * PETSC_MACHINE_EPSILON))) maybe = true;
+    if (most > 0.0 && !SpikePathsHeld(own, most + next)) maybe = true;
     if (!team.lane) f.row[i] = SpikePathsRow{own > 0.0 ? own : most, f.threshold * most};
   }
   if (unsorted) f.seen->unsorted = 1;
@@ -189,7 +190,7 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsHold_Kernel(con
       own += __shfl_xor_sync(team.mask, own, step, f.lanes);
       sum += __shfl_xor_sync(team.mask, sum, step, f.lanes);
     }
-    if (mate.x >= 0 && !(own >= sum * (1 + 100 * PETSC_MACHINE_EPSILON))) small = true;
+    if (mate.x >= 0 && !SpikePathsHeld(own, sum)) small = true;
   }
   if (small) f.seen->small = 1;
 }
@@ -235,7 +236,7 @@ static PetscErrorCode SpikePathsGrow_Private(const SpikePathsPlan &f, SpikePaths
 }
 
 static PetscErrorCode SpikePathsRun_Private(SpikePaths *s, SpikeLook *l, const SpikePathsPlan &f, void *scan,
-                                            size_t bytes, SpikeLookSample *sample, bool *moves, cudaStream_t stream)
+                                            size_t bytes, SpikeLookSample *sample, cudaStream_t stream)
 {
   const PetscInt64 threads = (PetscInt64)f.n * f.lanes;
   SpikePathsSeen   seen;
@@ -250,7 +251,7 @@ static PetscErrorCode SpikePathsRun_Private(SpikePaths *s, SpikeLook *l, const S
   if (!s->uncut && seen.maybe) SpikePathsLaunch(SpikePathsHold_Kernel, threads, f);
   PetscCall(SpikePathsNumber_CUDA(s, l, f, scan, bytes, sample, &seen, stream));
   s->why = SpikePathsWhy_Private(&seen, s->uncut);
-  *moves = seen.moves;
+  if (!s->why && seen.moves) s->newrow = f.newrow;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,7 +271,7 @@ PetscErrorCode SpikePaths_CUDA(SpikePaths *s, SpikeLook *l, const SpikeCSR *A)
   char            *room = NULL, *scan;
   size_t           bytes, all;
   PetscInt         entries;
-  bool             moves = false, fits;
+  bool             fits;
   cudaStream_t     stream;
   PetscErrorCode   ierr;
 
@@ -306,8 +307,8 @@ PetscErrorCode SpikePaths_CUDA(SpikePaths *s, SpikeLook *l, const SpikeCSR *A)
     SpikePathsRoom(room, &all, l->nsample, &sample);
     SpikePathsRoom(room, &all, (PetscInt64)bytes, &scan);
     if (pass) break;
-    PetscCall(SpikePathsTake(all, &room, &fits));
-    if (fits) PetscCall(SpikePathsTake((size_t)n * sizeof(*f.newrow), &f.newrow, &fits));
+    PetscCall(SpikeTryMalloc_CUDA((PetscCount)all, &room, &fits));
+    if (fits) PetscCall(SpikeTryMalloc_CUDA((PetscCount)n, &f.newrow, &fits));
     if (!fits) {
       PetscCallCUDA(cudaFree(room));
       s->why = SPIKE_PATHS_NO_ROOM;
@@ -322,10 +323,9 @@ PetscErrorCode SpikePaths_CUDA(SpikePaths *s, SpikeLook *l, const SpikeCSR *A)
   PetscCallCUDA(cudaMemsetAsync(f.seen, 0, sizeof(*f.seen), stream));
   PetscCallCUDA(cudaMemsetAsync(f.w, 0, (size_t)entries * sizeof(*f.w), stream));
   PetscCallCUDA(cudaMemsetAsync(f.mate, 0xff, (size_t)n * sizeof(*f.mate), stream));
-  ierr = SpikePathsRun_Private(s, l, f, scan, bytes, sample, &moves, stream);
+  ierr = SpikePathsRun_Private(s, l, f, scan, bytes, sample, stream);
   PetscCallCUDA(cudaFree(room));
-  if (ierr || s->why || !moves) PetscCallCUDA(cudaFree(f.newrow));
-  else s->newrow = f.newrow;
+  if (!s->newrow) PetscCallCUDA(cudaFree(f.newrow));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -40,7 +40,7 @@ struct SpikePathsPlan {
   int2           *offer;                /* [n] to whom a row proposes                                           */
   SpikePathsWord *state;                /* [2 n] distance and state at that distance; itself at an end          */
   SpikePathsWord *sum;                  /* [n] paths and rows up to the path that begins here                   */
-  int            *anchor;               /* [anchors] rows that others take their steps by: pathsnumber.cu        */
+  int            *anchor;               /* [anchors] rows that others take their steps by: pathsnumber.cu       */
   int            *first, *last, *start; /* [paths] ends, place of the first row                                 */
   PetscInt       *newrow;
 };
@@ -87,6 +87,12 @@ __device__ static inline bool SpikePathsBefore(const SpikePathsEdge &a, const Sp
   return ha != hb ? ha < hb : ma < mb;
 }
 
+/* Whether the diagonal entry of a row is larger than its entries in a path: then no pivot along that is small */
+__device__ static inline bool SpikePathsHeld(PetscReal own, PetscReal entries)
+{
+  return own >= entries * (1 + 100 * PETSC_MACHINE_EPSILON);
+}
+
 /* The place of column j in row i, -1: it is not there; columns ascend */
 __device__ static inline PetscInt SpikePathsFind(const SpikeCSR &A, PetscInt i, PetscInt j)
 {
@@ -119,21 +125,6 @@ static inline unsigned int SpikePathsBlocks(PetscInt64 threads)
     kernel<<<SpikePathsBlocks(threads), SPIKE_PATHS_THREADS, 0, stream>>>(__VA_ARGS__); \
     PetscCallCUDA(cudaGetLastError()); \
   } while (0)
-
-/* *room <- so many bytes of the device, *fits <- whether it has them */
-template <typename X>
-static PetscErrorCode SpikePathsTake(size_t bytes, X **room, bool *fits)
-{
-  const cudaError_t error = cudaMalloc((void **)room, bytes);
-
-  PetscFunctionBegin;
-  *fits = error == cudaSuccess;
-  if (error == cudaErrorMemoryAllocation) {
-    *room = NULL;
-    (void)cudaGetLastError(); /* the next launch would take it for its own */
-  } else PetscCall(SpikeAllocated_CUDA(error));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* *seen <- what kernels have seen until now; waits */
 static inline PetscErrorCode SpikePathsLook(const SpikePathsPlan &f, SpikePathsSeen *seen, cudaStream_t stream)

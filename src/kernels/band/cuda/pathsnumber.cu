@@ -302,7 +302,7 @@ __device__ static inline bool SpikePathsHolds(const SpikePathsPlan &f, PetscInt 
     if (j == i) own = PetscAbsScalar(f.A.aa[k]);
     else if (j >= 0 && j < f.n && abs(f.newrow[j] - f.newrow[i]) == 1) sum += PetscAbsScalar(f.A.aa[k]);
   }
-  return own >= sum * (1 + 100 * PETSC_MACHINE_EPSILON);
+  return SpikePathsHeld(own, sum);
 }
 
 /* start[p] <- -1 - start[p] where paths p - 1 and p are coupled all the same: they are one system */
@@ -364,7 +364,7 @@ PetscErrorCode SpikePathsBreak_CUDA(const SpikePathsPlan &f, bool *fits, cudaStr
   SpikePathsSpan  *from, *to, *room;
 
   PetscFunctionBegin;
-  PetscCall(SpikePathsTake(2 * (size_t)states * sizeof(*room), &room, fits));
+  PetscCall(SpikeTryMalloc_CUDA((PetscCount)(2 * states), &room, fits));
   if (!*fits) PetscFunctionReturn(PETSC_SUCCESS);
   from = room;
   to   = room + states;

@@ -39,7 +39,22 @@ static PetscErrorCode SpikeMalloc_CUDA(PetscCount count, X **...ptr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same with zeros, which the stream writes */
+/* *ptr of an optional thing: *fits <- whether the device has room for it, *ptr NULL where it has not */
+template <typename X>
+static PetscErrorCode SpikeTryMalloc_CUDA(PetscCount count, X **ptr, bool *fits)
+{
+  const cudaError_t error = cudaMalloc((void **)ptr, (size_t)count * sizeof(X));
+
+  PetscFunctionBegin;
+  *fits = error == cudaSuccess;
+  if (error == cudaErrorMemoryAllocation) {
+    *ptr = NULL;
+    (void)cudaGetLastError();
+  } else PetscCall(SpikeAllocated_CUDA(error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As SpikeMalloc_CUDA(), with zeros, which the stream writes */
 template <typename... X>
 static PetscErrorCode SpikeCalloc_CUDA(PetscCount count, cudaStream_t stream, X **...ptr)
 {
