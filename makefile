@@ -94,7 +94,7 @@ CUDA_ARCH  ?= $(or $(patsubst code=sm_%,%,$(filter code=sm_%,$(subst $(comma), ,
 ptx         = compute_$(lastword $(CUDA_ARCH))
 gencode     = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=$(ptx),code=$(ptx)
 # How the compiler packs GPU code, where it can choose: speed, or size, a quarter of the space. A process unpacks what
-# it uses, and a first PCSPIKE takes 11 to 19 ms more with size (benchmarks/results/firstsetup-cuda.txt)
+# it uses, and a first PCSPIKE takes 1 to 6 ms more with size (benchmarks/results/firstsetup-cuda.txt)
 CUDA_COMPRESS ?= speed
 squeeze := $(if $(SRC.cu),$(if $(findstring compress-mode,$(shell $(CUDAC) --help 2>/dev/null)),\
   -compress-mode=$(CUDA_COMPRESS)))

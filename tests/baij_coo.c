@@ -3,6 +3,7 @@ static char help[] = "MatSetValuesCOO() of MATBAIJCUDA: repeated and ignored coo
                      "values, what PETSc does with values that are on the device only, errors.\n\n";
 
 #include "baijcase.h"
+#include "eventcount.h"
 
 /* Coordinates of the blocks of a case, in no order, some twice, some ignored; some blocks have only one */
 static PetscErrorCode Coordinates(const BaijCase *c, Mat B, PetscBool remote, PetscCount *n, PetscInt **i, PetscInt **j)
@@ -261,32 +262,21 @@ static PetscErrorCode TestCase(const BaijCase *c, PetscBool remote, PetscBool se
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt Count(const char name[])
-{
-  PetscLogEvent      event;
-  PetscEventPerfInfo info = {0};
-
-#if PetscDefined(USE_LOG)
-  PetscCallAbort(PETSC_COMM_SELF, PetscLogEventGetId(name, &event));
-  PetscCallAbort(PETSC_COMM_SELF, PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
-#else
-  (void)event;
-  (void)name;
-#endif
-  return info.count;
-}
-
 /*
   How often something was done since the last call, in `plans` and `fills`: MatSetPreallocationCOO(), MatSetValuesCOO()
 */
-static void Counts(PetscInt before[2], PetscInt *plans, PetscInt *fills)
+static PetscErrorCode Counts(PetscInt before[2], PetscInt *plans, PetscInt *fills)
 {
-  const PetscInt now[2] = {Count("MatSetPreallCOO"), Count("MatSetValuesCOO")};
+  PetscInt now[2];
 
+  PetscFunctionBegin;
+  PetscCall(SpikeTestEventCount("MatSetPreallCOO", &now[0]));
+  PetscCall(SpikeTestEventCount("MatSetValuesCOO", &now[1]));
   *plans    = now[0] - before[0];
   *fills    = now[1] - before[1];
   before[0] = now[0];
   before[1] = now[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A new entry in block (0, last), which has none, on the rank that has it */
@@ -335,7 +325,7 @@ static PetscErrorCode TestFromAIJ(const BaijCase *c)
   if (device) PetscCall(MatConvert(P, "aijcusparse", MAT_INPLACE_MATRIX, &P));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
-  Counts(counts, &plans, &fills);
+  PetscCall(Counts(counts, &plans, &fills));
   for (PetscInt turn = 0; turn < 6; turn++) {
     PetscLogDouble moved = 0;
 
@@ -354,7 +344,7 @@ static PetscErrorCode TestFromAIJ(const BaijCase *c)
 #if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
     moved = petsc_ctog_sz + petsc_gtoc_sz - moved;
 #endif
-    Counts(counts, &plans, &fills);
+    PetscCall(Counts(counts, &plans, &fills));
     if (PetscDefined(USE_LOG))
       PetscCall(SpikeTestCheck((PetscBool)(plans == (turn == 0 || turn == 3 || turn == 5) && fills == 1),
                                "%s: %" PetscInt_FMT " plans, %" PetscInt_FMT " fills", where, plans, fills));
@@ -366,7 +356,7 @@ static PetscErrorCode TestFromAIJ(const BaijCase *c)
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D));
   PetscCall(MatScale(P, 0.5));
   PetscCall(MatConvert(P, MATBAIJCUDA, MAT_REUSE_MATRIX, &D));
-  Counts(counts, &plans, &fills);
+  PetscCall(Counts(counts, &plans, &fills));
   if (PetscDefined(USE_LOG))
     PetscCall(SpikeTestCheck((PetscBool)(!plans && fills == 1),
                              "%s: %" PetscInt_FMT " plans, %" PetscInt_FMT " fills of a duplicate", where, plans,
@@ -406,12 +396,12 @@ static PetscErrorCode TestFields(const BaijCase *c)
       PetscSNPrintf(where, sizeof(where), "fields of blocks of %" PetscInt_FMT ", turn %" PetscInt_FMT, c->bs, turn));
     if (turn == 1) PetscCall(MatScale(A, 2.0));
     if (turn == 3) PetscCall(NewEntry(c, A));
-    Counts(counts, &plans, &fills);
+    PetscCall(Counts(counts, &plans, &fills));
     for (int f = 0; f < 2; f++) {
       if (turn == 3) PetscCall(MatDestroy(&S[f]));
       PetscCall(MatCreateSubMatrix(A, is[f], is[f], turn % 3 ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &S[f]));
     }
-    Counts(counts, &plans, &fills);
+    PetscCall(Counts(counts, &plans, &fills));
     if (PetscDefined(USE_LOG) && c->bs <= SPIKE_BAIJ_MAXBS)
       PetscCall(SpikeTestCheck((PetscBool)(fills == (turn == 2 ? 0 : 1) && plans == (turn % 3 ? 0 : 1)),
                                "%s: %" PetscInt_FMT " conversions, %" PetscInt_FMT " plans", where, fills, plans));

@@ -3,23 +3,11 @@ static char help[] = "PCBLOCKILU inside PETSc's other preconditioners and solver
                      "solves; every solve is checked by its true residual.\n\n";
 
 #include "blockilucase.h"
+#include "eventcount.h"
 
 static PetscReal Rtol(void)
 {
   return PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8;
-}
-
-/* How often PCBLOCKILU has factored on this rank */
-static PetscErrorCode CountFactor(PetscInt *count)
-{
-  PetscLogEvent      event;
-  PetscEventPerfInfo info;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventGetId("PCBlockILUFactor", &event));
-  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
-  *count = info.count;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* One solve under these options; PCBLOCKILU must have factored, and all options must have been asked for by rank 0 */
@@ -36,7 +24,7 @@ static PetscErrorCode SolveWith(const char name[], const char options[], Mat A)
   PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", name));
   PetscCall(PetscSNPrintf(text, sizeof(text), "-prefix_push %s %s -prefix_pop", prefix, options));
   PetscCall(PetscOptionsInsertString(NULL, text));
-  PetscCall(CountFactor(&before));
+  PetscCall(SpikeTestEventCount("PCBlockILUFactor", &before));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   PetscCall(KSPSetOperators(ksp, A, A));
@@ -47,7 +35,7 @@ static PetscErrorCode SolveWith(const char name[], const char options[], Mat A)
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 70));
   PetscCall(SpikeTestSolve(ksp, b, x, name));
-  PetscCall(CountFactor(&after));
+  PetscCall(SpikeTestEventCount("PCBlockILUFactor", &after));
   PetscCall(SpikeTestCheck((PetscBool)(after > before || rank > 0), "%s: PCBLOCKILU did not factor", name));
   PetscCall(PetscOptionsLeftGet(NULL, &n, &names, &values));
   for (PetscInt i = 0; rank == 0 && i < n; i++) {

@@ -3,6 +3,7 @@ static char
   help[] = "PCSPIKE with the diagonals of MATDIA: bit by bit what it is with MATAIJ, without a conversion.\n\n";
 
 #include "diacase.h"
+#include "eventcount.h"
 
 typedef enum {
   NEVER,  /* the diagonals tell everything */
@@ -67,18 +68,6 @@ static const SpikeCase cases[] =
     NEVER},
    {{"periodic", 260, 260, 5, {-259, -1, 0, 1, 259}, 0}, "", ALWAYS, ALWAYS},
    {{"long", 4099, 4099, 6, {-11, -10, -1, 0, 9, 10}, 0}, "-pc_spike_mat_ordering_type natural", NEVER, NEVER}};
-
-static PetscInt Converted(void)
-{
-  PetscEventPerfInfo info = {0};
-#if PetscDefined(USE_LOG)
-  PetscLogEvent event;
-
-  PetscCallAbort(PETSC_COMM_SELF, PetscLogEventGetId("MatConvert", &event));
-  PetscCallAbort(PETSC_COMM_SELF, PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
-#endif
-  return info.count;
-}
 
 static PetscLogDouble TestMoved(void)
 {
@@ -157,12 +146,14 @@ static PetscErrorCode Compare(const SpikeCase *s, PC pa, PC pb, PetscInt *conver
   PCFailedReason reason[2];
   Mat            A;
   Vec            r, x, y;
+  PetscInt       before;
 
   PetscFunctionBegin;
-  *conversions = -Converted();
-  *moved       = -TestMoved();
+  PetscCall(SpikeTestEventCount("MatConvert", &before));
+  *moved = -TestMoved();
   PetscCall(PCSetUp(pa));
-  *conversions += Converted();
+  PetscCall(SpikeTestEventCount("MatConvert", conversions));
+  *conversions -= before;
   *moved += TestMoved();
   PetscCall(PCSetUp(pb));
   PetscCall(PCGetFailedReason(pa, &reason[0]));

@@ -30,12 +30,13 @@ Count(synchronizations, cudaStreamSynchronize, (void *stream), (stream))
         Count(allocations, cudaMalloc, (void **p, size_t bytes), (p, bytes))
           Count(allocations, cudaMallocAsync, (void **p, size_t bytes, void *stream), (p, bytes, stream))
             Count(allocations, cudaMallocHost, (void **p, size_t bytes), (p, bytes))
-              Count(allocations, cudaFree, (void *p), (p))
+              Count(allocations, cudaHostAlloc, (void **p, size_t bytes, unsigned int flags), (p, bytes, flags))
+                Count(allocations, cudaFree, (void *p), (p))
 #else
 static PetscInt synchronizations = 0, allocations = 0;
 #endif
 
-                static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt its, PetscInt counts[2])
+                  static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt its, PetscInt counts[2])
 {
   KSPConvergedReason reason;
   PetscInt           done;

@@ -3,24 +3,12 @@ static char help[] = "PCSPIKE inside PETSc's other preconditioners and solvers, 
                      "by its true residual.\n\n";
 
 #include <petscdmda.h>
+#include "eventcount.h"
 #include "spiketest.h"
 
 static PetscReal Rtol(void)
 {
   return PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8;
-}
-
-/* How often PCSPIKE has factored on this rank */
-static PetscErrorCode CountFactor(PetscInt *count)
-{
-  PetscLogEvent      event;
-  PetscEventPerfInfo info;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventGetId("PCSpikeFactor", &event));
-  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
-  *count = info.count;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Options of one case under a prefix of its own */
@@ -72,7 +60,7 @@ static PetscErrorCode SolveWith(const char name[], const char options[], Mat A, 
 
   PetscFunctionBegin;
   PetscCall(InsertOptions(name, options, prefix, sizeof(prefix)));
-  PetscCall(CountFactor(&before));
+  PetscCall(SpikeTestEventCount("PCSpikeFactor", &before));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   if (dm) {
@@ -86,7 +74,7 @@ static PetscErrorCode SolveWith(const char name[], const char options[], Mat A, 
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(SpikeTestSetRandom(b, 21));
   PetscCall(SpikeTestSolve(ksp, b, x, name));
-  PetscCall(CountFactor(&after));
+  PetscCall(SpikeTestEventCount("PCSpikeFactor", &after));
   /* not on every rank: coarse grids and the like live on some */
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &before, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &after, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));

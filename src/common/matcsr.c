@@ -6,7 +6,8 @@
 
 /*
   On the host any type derived from MATSEQAIJ; on CUDA a MATSEQAIJCUSPARSE that is not bound to the CPU. Pointers hold
-  until SpikeMatSeqAIJRestoreCSR(); no entry is copied unless it is out of date where it is asked for.
+  until SpikeMatSeqAIJRestoreCSR(), on CUDA until the matrix changes; no entry is copied unless it is out of date where
+  it is asked for.
 */
 PetscErrorCode SpikeMatSeqAIJGetCSR(Mat A, PetscMemType memtype, SpikeCSR *piece)
 {

@@ -402,6 +402,7 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   if (s->diagonals) PetscCall(PCSpikeGetDIA_Private(pc, &dia));
   else PetscCall(PCSpikeGetCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
   PetscCall((*s->band.k->begin)(&s->band));
+  s->band.late = (PetscBool)(late && !s->cyclic.found && !s->matching.active); /* these have pieces for a while */
   if (dia) {
     if (work) PetscCall((*s->band.k->filldia)(&s->band, dia, st));
   } else {

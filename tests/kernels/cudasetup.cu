@@ -43,6 +43,7 @@ enum {
   TEST_REPEAT,
   TEST_FACTOR,
   TEST_PIVOT,
+  TEST_LATE,
   NTOPICS
 };
 static const char *const topics[NTOPICS] = {"memory is what bytes() says",
@@ -54,7 +55,8 @@ static const char *const topics[NTOPICS] = {"memory is what bytes() says",
                                             "nothing written outside",
                                             "twice the same bits",
                                             "factor: against elimination in higher precision",
-                                            "factor: bad pivots as on the host"};
+                                            "factor: bad pivots as on the host",
+                                            "factor: a fill that is left to it, the same bits"};
 static struct {
   PetscInt cases, bad;
   double   worst;
@@ -471,6 +473,64 @@ static void TestOtherValues(const Problem &pr, SpikeBand *host, SpikeBand *s, Sp
   }
 }
 
+/*
+  A fill that may be left to the factorization, twice: factors, couplings, sums and pivots as from both apart. Full
+  bands of one tile on either side are left to it, until a pivot was bad
+*/
+static void TestLate(Problem &pr, const SpikeCSR parts[], const PetscInt *newrow, PetscReal tol, PetscReal boost,
+                     const SpikeBand &apart, const std::vector<PetscScalar> &factors, const SpikeFillStats &hst,
+                     const SpikePivot &pivot)
+{
+  const size_t   nB = (size_t)(pr.np + 1) * pr.ku * pr.ku, nC = (size_t)(pr.np + 1) * pr.kl * pr.kl;
+  const PetscInt K     = PetscMax(pr.kl, pr.ku);
+  const bool     fills = !PetscDefined(USE_COMPLEX) && PetscDefined(USE_REAL_DOUBLE) && pr.kl == pr.ku && K > 16 &&
+                     K <= 32 && pr.n >= 100 && !pr.kind && pr.precision == PETSC_SPIKE_PRECISION_DOUBLE;
+  const bool good = pivot.badrow < 0 && !pivot.nboost;
+  SpikeBand  s;
+  SpikeCUDA *h;
+  bool       leaves;
+
+  MakeBand(pr, &SpikeBandKernels_CUDA, &s);
+  h      = (SpikeCUDA *)s.data;
+  s.late = PETSC_TRUE;
+  leaves = fills && h->t.tilerows >= 10;
+  for (int twice = 0; twice < 2; twice++) {
+    SpikePivot               piv = {tol, boost, 0, -1, 0.0};
+    SpikeFillStats           st;
+    std::vector<PetscScalar> band;
+
+    piv.relative = pivot.relative;
+    if (pr.coupled) {
+      CheckCUDA(cudaMemset(s.dB, 0xFF, nB * sizeof(PetscScalar)));
+      CheckCUDA(cudaMemset(s.dC, 0xFF, nC * sizeof(PetscScalar)));
+    }
+    PetscCallAbort(PETSC_COMM_SELF, (*s.k->begin)(&s));
+    PetscCallAbort(PETSC_COMM_SELF, (*s.k->fill)(&s, pr.kind == 1 ? 2 : 1, parts, newrow, &st));
+    if (leaves && (good || !twice)) Result(TEST_LATE, pr, "is left", h->left.aa ? 0 : 1, 0);
+    PetscCallAbort(PETSC_COMM_SELF, (*s.k->factor)(&s, &piv, NULL, NULL));
+    Result(TEST_LATE, pr, "is still left", h->left.aa ? 1 : 0, 0);
+    PetscCallAbort(PETSC_COMM_SELF, (*s.k->finish)(&s));
+    PetscCallAbort(PETSC_COMM_SELF, (*s.k->end)(&s));
+    if (leaves && good) Result(TEST_LATE, pr, "good pivots are not", h->map.state == 2 ? 0 : 1, 0);
+    band = DownloadBand(s);
+    if (hst.badrow < 0 && hst.overflowrow < 0 && pivot.badrow < 0)
+      Result(TEST_LATE, pr, "factors", memcmp(band.data(), factors.data(), band.size() * sizeof(PetscScalar)) ? 1 : 0,
+             0);
+    Result(TEST_LATE, pr, "badrow", (double)PetscAbsInt(piv.badrow - pivot.badrow), 0);
+    Result(TEST_LATE, pr, "nboost", (double)PetscAbsInt(piv.nboost - pivot.nboost), 0);
+    CompareStats(pr, st, hst);
+    if (pr.coupled) {
+      const std::vector<PetscScalar> B = Download<PetscScalar>(s.dB, nB), C = Download<PetscScalar>(s.dC, nC),
+                                     wantB = Download<PetscScalar>(apart.dB, nB),
+                                     wantC = Download<PetscScalar>(apart.dC, nC);
+
+      Result(TEST_LATE, pr, "B", memcmp(B.data(), wantB.data(), nB * sizeof(PetscScalar)) ? 1 : 0, 0);
+      Result(TEST_LATE, pr, "C", memcmp(C.data(), wantC.data(), nC * sizeof(PetscScalar)) ? 1 : 0, 0);
+    }
+  }
+  PetscCallAbort(PETSC_COMM_SELF, (*s.k->destroy)(&s));
+}
+
 static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values)
 {
   SpikeBand                host, s;
@@ -544,6 +604,7 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
   }
   PetscCallAbort(PETSC_COMM_SELF, (*s.k->bytes)(&s, &bytes, &after));
   Result(TEST_MEMORY, pr, "the map's", fabs((double)(after - extra - h->map.bytes)), 0);
+  TestLate(pr, parts, newrow, tol, boost, s, factors, hst, piv);
   PetscCallAbort(PETSC_COMM_SELF, (*host.k->factor)(&host, &hpiv, NULL, NULL));
   if (hst.overflowrow >= 0) hpiv.badrow = piv.badrow = -1, values = false; /* nobody factors it then */
   Result(TEST_PIVOT, pr, "badrow", (double)PetscAbsInt(piv.badrow - hpiv.badrow), 0);
@@ -728,6 +789,22 @@ static void TestOverflow(void)
 #endif
 }
 
+/*
+  Partitions of a row or two, more of them than a fill has thread blocks, without a long one and with it; long ones of
+  half-bandwidths that are no multiple of 8. Numbers of 16 bits are too small for the former
+*/
+static void TestManyPartitions(void)
+{
+  const Shape many[] = {{100, 20, 20, {1, 2}}, {100, 20, 20, {210, 1, 2, 1}}, {6, 17, 17, {17, 200, 18}}};
+  Problem     pr;
+
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(many); i++)
+    for (int precision = PETSC_SPIKE_PRECISION_DOUBLE; precision <= PETSC_SPIKE_PRECISION_SINGLE; precision++) {
+      MakeProblem(many[i], 0, (PetscSpikePrecision)precision, (PetscBool)(many[i].sizes[0] == 17), pr);
+      TestProblem(pr, 1e-13, 0.0, true);
+    }
+}
+
 /* A row with entries in all columns: no map */
 static void TestFullRow(void)
 {
@@ -770,6 +847,7 @@ int main(int argc, char **argv)
   }
   if (only[0] < 0) {
     TestOverflow();
+    TestManyPartitions();
     TestFullRow();
   }
   for (int i = 0; i < NTOPICS; i++) {

@@ -76,6 +76,11 @@ typedef struct {
   */
   PetscBool cut;
   /*
+    fill() may leave its work to the factor() that follows it: nothing else is asked of the band in between, and the
+    pieces of the matrix stay
+  */
+  PetscBool late;
+  /*
     kl = ku, and D = L D L^H of a hermitian positive definite matrix: fill() keeps what is on and below the diagonal of
     the partitions alone, a pivot is bad up to tol with its sign, badvalue has it, and none is boosted. The spikes are
     followed down to the rounding of PetscScalar, so that an application is hermitian to rounding. A backend without a

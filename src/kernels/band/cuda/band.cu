@@ -237,7 +237,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
   h->reportsize = SpikeReportBytes_CUDA(np, h->blocks);
   PetscCall(SpikeCalloc_CUDA((PetscCount)h->reportsize, stream, (char **)&h->report));
-  PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&h->hostreport, h->reportsize)));
+  PetscCall(SpikeMallocHost_CUDA((PetscCount)h->reportsize, (char **)&h->hostreport));
   h->window = (int *)((PetscReal *)(h->report + 1) + 2 * ((size_t)np + 1) * h->blocks);
   PetscCall(SpikeMalloc_CUDA(2 * np + 1, &h->badvalue));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
@@ -359,14 +359,14 @@ static PetscErrorCode SpikePin_CUDA(SpikeBand *s, size_t bytes, void **ptr)
 {
   PetscFunctionBegin;
   *ptr = NULL;
-  if (bytes) PetscCall(SpikeAllocated_CUDA(cudaMallocHost(ptr, bytes)));
+  if (bytes) PetscCall(SpikeMallocHost_CUDA((PetscCount)bytes, (char **)ptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SpikeUnpin_CUDA(SpikeBand *s, void **ptr)
 {
   PetscFunctionBegin;
-  if (*ptr) PetscCallCUDA(cudaFreeHost(*ptr));
+  PetscCall(SpikeFreeHost_CUDA(*ptr));
   *ptr = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

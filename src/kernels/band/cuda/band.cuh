@@ -9,6 +9,7 @@
 /* Nobody waits for outcomes: those of a setup that ended with an error are not there any more */
 static inline void SpikeForget(SpikeCUDA *h)
 {
+  h->left      = SpikeCSR{};
   h->fillstats = NULL;
   h->pivot = h->reducedpivot = NULL;
   h->falloff                 = NULL;

@@ -98,11 +98,12 @@ struct SpikeReport {
   SpikeStatus fill, factor, reduced; /* the last two are zero between finish() and the kernels that add to them */
   int         count;                 /* of the spikes for the second launch of the tips                        */
   int         ticket[2];             /* of the first one: units that are taken                                 */
+  int         again;                 /* a factorization that filled has met a pivot that it cannot judge       */
 };
 
 /* Where the entries of a pattern go, made by the first fill (fill_map.cu) */
 struct SpikeFillMap {
-  int                 state;           /* 0: not looked at yet, 1: there is one, -1: there is none */
+  int                 state;           /* 0: not looked at yet, 1: there is one, 2: of the factorization, -1: none */
   int                 rows, tilerows;  /* shape of a unit of work */
   int                 units, chunks;   /* of the matrix */
   int                 codes;           /* of a lane in a chunk */
@@ -146,6 +147,8 @@ struct SpikeCUDA {
   SpikeTriSystems *tri;     /* half-bandwidth 1 by the kernels of tridiagonal.h: no band; NULL else */
   SpikeBatch      *batch;   /* by those of batch.h: likewise                                        */
   SpikePivoted    *pivoted; /* factors with row exchanges, beside the raw band; NULL else           */
+
+  SpikeCSR left; /* what a fill has left to the factorization; aa NULL: nothing */
 
   /* what the setup functions since the last finish() were given for their outcomes */
   SpikeFillStats *fillstats;

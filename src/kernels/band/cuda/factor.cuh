@@ -26,6 +26,21 @@ __device__ static inline SpikePivotPolicy SpikePivotAbsolute(SpikePivotPolicy po
 
 #define SPIKE_FACTOR_STATIC 2816 /* bytes of shared memory that the kernels have by themselves, at most */
 
+#define SPIKE_FACTOR_PART 8 /* tiles of U at a time where a row of them is too much */
+
+/* T > 16: tiles where no front fits: the diagonal one, its inverse, L's, and those of U, or of a part of it */
+static inline int SpikeFactorPlaces(const SpikeTiles *t, bool split)
+{
+  return 2 + t->QL + (split ? SPIKE_FACTOR_PART : t->QU);
+}
+
+/* factor_small.cu: T <= 16 */
+PETSC_INTERN PetscErrorCode SpikeFactorSmall_CUDA(SpikeBand *, const SpikePivotPolicy *);
+
+/* T > 16: factor_double.cu, factor_single.cu, factor_half.cu have those of this type */
+template <typename F>
+PetscErrorCode SpikeFactorLarge(SpikeBand *, const SpikePivotPolicy &);
+
 /* factor_cholesky.cu: of the bands for which SpikeFactorIsCholesky_CUDA() is true */
 PETSC_INTERN PetscErrorCode SpikeFactorCholesky_CUDA(SpikeBand *, const SpikePivotPolicy *);
 

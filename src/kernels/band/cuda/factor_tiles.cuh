@@ -115,22 +115,24 @@ __device__ static inline void SpikeCopyTile(F *s, const F *tile, int T)
 
 /*
   The policy's limits as seen by the upper halves of doubles: inside of them a pivot is good beyond doubt and its
-  reciprocal neither over- nor underflows
+  reciprocal neither over- nor underflows. Distances are below the largest good one, so that the largest distance of
+  several pivots tells the smallest of them, or one that is too large
 */
 struct SpikePivotRange {
-  unsigned int least, range;
+  unsigned int most, range;
 
   __device__ SpikePivotRange(const SpikePivotPolicy &policy)
   {
-    const double low = policy.tol > 1e-290 ? policy.tol : 1e-290, high = policy.max < 1e290 ? policy.max : 1e290;
+    const double       low = policy.tol > 1e-290 ? policy.tol : 1e-290, high = policy.max < 1e290 ? policy.max : 1e290;
+    const unsigned int least = (unsigned int)__double2hiint(low) + 1;
 
-    least = (unsigned int)__double2hiint(low) + 1;
-    range = (unsigned int)__double2hiint(high) > least ? (unsigned int)__double2hiint(high) - least : 0;
+    most  = (unsigned int)__double2hiint(high) - 1;
+    range = most >= least ? most - least + 1 : 0;
   }
   /* keepsign: a negative pivot is far from good */
   __device__ unsigned int distance(double p, bool keepsign) const
   {
-    return ((unsigned int)__double2hiint(p) & (keepsign ? 0xFFFFFFFFu : 0x7FFFFFFFu)) - least;
+    return most - ((unsigned int)__double2hiint(p) & (keepsign ? 0xFFFFFFFFu : 0x7FFFFFFFu));
   }
   __device__ bool good(unsigned int distance) const { return distance < range; }
 };
@@ -145,8 +147,8 @@ struct SpikePivotRange {
     D_mb <- -T_m (m < b),  -T_m L_b^-1 (m > b)
   so that blocks below hold L^-1 and above U^-1 in the end. Rows from T on have inverse pivots of one.
 
-  Without EXACTLY pivots are taken as they are; false is returned if one was not good beyond doubt, and the tile is then
-  to be done again, exactly.
+  Without EXACTLY pivots are taken as they are, and the largest distance of one of the nrows rows is returned: where
+  limits are not good() there, the tile is to be done again, exactly.
 
   rows: [SPIKE_INVERT_WORK] of the warp, 16 byte aligned: a row of blocks on its way from c to b fragments
 */
@@ -184,7 +186,7 @@ __device__ static __forceinline__ double SpikeBlockInvert(double (&x)[2], int b,
       } else { /* 1 / p = i (1 + f) */
         double i, f;
 
-        worst = max(worst, limits.distance(p, POSITIVE));
+        worst = max(worst, row0 + k < nrows ? limits.distance(p, POSITIVE) : 0u);
         asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(i) : "d"(p));
         f = fma(-p, i, 1.0);
         f = fma(f, f, f);
@@ -214,9 +216,9 @@ __device__ static __forceinline__ double SpikeBlockInvert(double (&x)[2], int b,
 }
 
 template <int N8, bool EXACTLY>
-__device__ static inline bool SpikeFragmentsInvert(double (&d)[N8][N8][2], double (&mine)[N8], double *rows, int T,
-                                                   int row0, int nrows, const SpikePivotPolicy &policy,
-                                                   const SpikePivotRange &limits, SpikePivotState &st)
+__device__ static inline unsigned int SpikeFragmentsInvert(double (&d)[N8][N8][2], double (&mine)[N8], double *rows,
+                                                           int T, int row0, int nrows, const SpikePivotPolicy &policy,
+                                                           const SpikePivotRange &limits, SpikePivotState &st)
 {
   constexpr int H    = SpikeTileShape<N8>::H;
   const int     lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
@@ -314,7 +316,7 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[N8][N8][2], doubl
         if (n > b || 2 * h + 1 > b) SpikeBlockProduct<N8>(d, h, n, a, r[n]);
       }
   }
-  return limits.good(worst);
+  return worst;
 }
 
 /* The same exactly, of little use: out of line, on a copy of the tile, so that tiles stay in registers elsewhere */

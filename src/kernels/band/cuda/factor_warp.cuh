@@ -13,15 +13,15 @@
     L_j,j-1 = A_j,j-1 U^-1_j-1    D = D_jj - L_j,j-1 U_j-1,j    D -> L^-1, U^-1    U_j,j+1 = L^-1 A_j,j+1
   All products are of triangular tiles, and have their left operands and results in fragments. Before D is inverted L is
   stored, two of the three tiles in shared memory are free, and the copies of the next row set out. Results are stored
-  from fragments: pieces of 8 rows. WHOLE: T = 8 N8. Reads and writes the band once: 2 (2 T + 1) n numbers.
+  from fragments: pieces of 8 rows. WHOLE: T = 8 N8. Reads and writes the band once: 2 (2 T + 1) n numbers. Nothing is
+  to do where `again` is not NULL, and 0.
 */
 #define SPIKE_FACTOR_WARPS 4 /* of a thread block, at most, each on its own */
 
 template <typename F, int N8>
 struct alignas(16) SpikeWarpShared {
-  F      tile[3][SpikeTileShape<N8>::NPLACES];
+  F      tile[3][SpikeTileShape<N8>::NPLACES], diagonal[32];
   double work[SPIKE_INVERT_WORK], inverse[32]; /* diagonal of U^-1_j-1 */
-  F      diagonal[32];
 };
 
 /* l <- L_j,j-1 = A U^-1, blocks m <= n; exact: A is L already */
@@ -162,7 +162,8 @@ __device__ static __forceinline__ void SpikeWarpUpper(const SpikeLane<F> &at, co
 
 template <typename F, int N8, bool WHOLE>
 __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
-  SpikeFactorWarp(SpikeTiles t, F *band, SpikePivotPolicy given, SpikeStatus *status, double *badvalue)
+  SpikeFactorWarp(SpikeTiles t, F *band, SpikePivotPolicy given, const int *again, SpikeStatus *status,
+                  double *badvalue)
 {
   const SpikePivotPolicy         policy = SpikePivotAbsolute(given);
   typedef SpikeWarpShared<F, N8> SharedMemory;
@@ -177,7 +178,7 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
   SpikePivotState                      st    = {-1, 0, 0.0};
   F                                   *lower = sh.tile[0], *upper = sh.tile[1], *before = sh.tile[2];
 
-  if (p >= t.np) return;
+  if (p >= t.np || (again && !*again)) return;
   const int rows = (int)(t.start[p + 1] - t.start[p]);
   F        *row  = band + t.group(p);
   auto      copy = [&](const F *from, F *l, F *u) {
@@ -211,7 +212,8 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
       __syncwarp();
       if (j + 1 < t.tilerows) copy(row + t.rowsize, lower, before);
       if (exact) SpikeFragmentsInvertAgain<N8>(d, mine, sh.work, T, j * T, rows, policy, st);
-      if (exact || SpikeFragmentsInvert<N8, false>(d, mine, sh.work, T, j * T, rows, policy, limits, st)) break;
+      if (exact || limits.good(SpikeFragmentsInvert<N8, false>(d, mine, sh.work, T, j * T, rows, policy, limits, st)))
+        break;
     }
     SpikeWarpUpper<F, N8, WHOLE>(at, d, upper, row + t.QL * T * T, T, up);
     if (low) SpikeWarpStore<F, N8, WHOLE, true>(row, T, d);

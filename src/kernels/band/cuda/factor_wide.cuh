@@ -336,7 +336,8 @@ __global__ void __launch_bounds__(32 * NWARPS, NWARPS == 8 ? 1 : 2)
         step.update(a, b, product, d);
         if (exact) SpikeFragmentsInvertAgain<N8>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, st);
         if (!inverts || exact ||
-            SpikeFragmentsInvert<N8, false>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, limits, st))
+            limits.good(
+              SpikeFragmentsInvert<N8, false>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, limits, st)))
           break;
       }
       if (inverts) {

@@ -18,6 +18,7 @@ struct SpikeFillTarget {
   int             lanes; /* that share a row of the matrix */
   int             magic; /* SpikeFillMagic() */
   double          max;   /* above it the type of the factors overflows */
+  const int      *again; /* not NULL: nothing is to do where this is 0 */
 };
 
 /*
@@ -40,6 +41,7 @@ __global__ void __launch_bounds__(256)
   const unsigned int team  = (f.lanes == 32 ? ~0u : (1u << f.lanes) - 1) << (threadIdx.x % 32 / f.lanes * f.lanes);
   SpikeFillSeen      mine  = {0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull};
 
+  if (f.again && !*f.again) return;
   for (PetscInt64 unit = blockIdx.x; unit < units; unit += gridDim.x) {
     const PetscInt64 tilerow = unit / pieces;
     const PetscInt   group   = (PetscInt)(tilerow / t.tilerows);
@@ -188,7 +190,9 @@ PetscErrorCode SpikeFillJoined_CUDA(SpikeBand *s, const PetscInt *oldrow)
 
 size_t SpikeFillScratch_CUDA(const SpikeTiles *t)
 {
-  return (size_t)SpikeFillBlocks(t) * sizeof(SpikeFillSeen);
+  const size_t filled = t->T > 16 && t->QL <= 1 && t->QU <= 1 ? t->np * sizeof(SpikeFilledSeen) : 0;
+
+  return PetscMax(filled, (size_t)SpikeFillBlocks(t) * sizeof(SpikeFillSeen));
 }
 
 template <typename F>
@@ -201,7 +205,7 @@ static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f,
   size_t             bytes;
 
   PetscFunctionBegin;
-  PetscCall(SpikeFillCouplings_CUDA(s));
+  if (!f.again) PetscCall(SpikeFillCouplings_CUDA(s));
   f.rows  = GT;
   f.lanes = 2;
   while (f.lanes < 32 && 5 * f.lanes < width) f.lanes *= 2;
@@ -213,7 +217,39 @@ static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f,
                          (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->gpu->multiprocessors * residents));
   SpikeFillKernel<F><<<blocks, threads, bytes, stream>>>(f, A, (F *)s->band, (SpikeFillSeen *)h->scratch);
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(SpikeFillSum_CUDA(s, blocks));
+  if (!f.again) PetscCall(SpikeFillSum_CUDA(s, blocks)); /* else they are there */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeFillColumns_Private(SpikeBand *s, const SpikeFillCSR &A, const PetscInt *newrow,
+                                               const int *again)
+{
+  const SpikeCUDA      *h = (const SpikeCUDA *)s->data;
+  const SpikeFillTarget f = {SpikeFillTiles(s),
+                             s->dB,
+                             s->dC,
+                             newrow,
+                             newrow ? h->oldrow : NULL,
+                             0,
+                             0,
+                             SpikeFillMagic(h->t.T),
+                             SpikePrecisionBound(s->precision),
+                             again};
+
+  PetscFunctionBegin;
+  SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillByColumn_Private<F>(s, f, A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeFillAgain_CUDA(SpikeBand *s)
+{
+  SpikeCUDA   *h = (SpikeCUDA *)s->data;
+  SpikeFillCSR A = {};
+
+  PetscFunctionBegin;
+  A.part[0] = h->left;
+  A.nparts  = 1;
+  PetscCall(SpikeFillColumns_Private(s, A, NULL, &h->report->again));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,20 +280,9 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   else if (h->batch) PetscCall(SpikeBatchFillSystems_CUDA(s, &A, newrow));
   if (h->tri || h->batch) PetscFunctionReturn(PETSC_SUCCESS);
   if (!h->map.state) PetscCall(SpikeFillMapCreate_CUDA(s, &A, newrow));
-  if (h->map.state > 0) PetscCall(SpikeFillByMap_CUDA(s, &A, newrow));
-  else {
-    const SpikeFillTarget f = {SpikeFillTiles(s),
-                               s->dB,
-                               s->dC,
-                               newrow,
-                               newrow ? h->oldrow : NULL,
-                               0,
-                               0,
-                               SpikeFillMagic(h->t.T),
-                               SpikePrecisionBound(s->precision)};
-
-    SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillByColumn_Private<F>(s, f, A)));
-  }
+  if (h->map.state == 2 && SpikeFactorFills_CUDA(s, &A, newrow)) h->left = A.part[0];
+  else if (h->map.state == 1) PetscCall(SpikeFillByMap_CUDA(s, &A, newrow));
+  else PetscCall(SpikeFillColumns_Private(s, A, newrow, NULL));
   PetscCall(SpikeFillJoined_CUDA(s, newrow ? h->oldrow : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -32,6 +32,12 @@ struct SpikeFillSeen {
   unsigned long long badrow, overflowrow, zerorow;
 };
 
+/* The same of a factorization that fills; worst: distance of the worst pivot, by SpikePivotRange */
+struct SpikeFilledSeen {
+  SpikeFillSeen fill;
+  unsigned int  worst;
+};
+
 struct SpikeFillCSR {
   SpikeCSR part[2];
   int      nparts;
@@ -218,6 +224,8 @@ __device__ static __forceinline__ void SpikeFillEntry(const SpikeTiles &t, int m
 
 /* fill.cu */
 PETSC_INTERN PetscErrorCode SpikeFillJoined_CUDA(SpikeBand *, const PetscInt *oldrow);
+/* once more what was left to the factorization, where that has set SpikeReport.again; B and C are there */
+PETSC_INTERN PetscErrorCode SpikeFillAgain_CUDA(SpikeBand *);
 /*
   fill_map.cu: the map of a pattern, SpikeCUDA.map, and a fill by it. create() leaves map.state negative where
   there is no room for one, or no gain
@@ -225,3 +233,17 @@ PETSC_INTERN PetscErrorCode SpikeFillJoined_CUDA(SpikeBand *, const PetscInt *ol
 PETSC_INTERN PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *, const SpikeFillCSR *, const PetscInt *newrow);
 PETSC_INTERN PetscErrorCode SpikeFillMapDestroy_CUDA(SpikeFillMap *);
 PETSC_INTERN PetscErrorCode SpikeFillByMap_CUDA(SpikeBand *, const SpikeFillCSR *, const PetscInt *newrow);
+/*
+  factor_filled.cu: whether fills of this band may be left to a factorization that does both; its codes in the place of
+  those of a map with a slab of leading dimension ld, map.state 2, where they fit; and the factorization, which fills
+*/
+PETSC_INTERN bool           SpikeFactorFills_CUDA(const SpikeBand *, const SpikeFillCSR *, const PetscInt *newrow);
+PETSC_INTERN PetscErrorCode SpikeFillMapLeave_CUDA(SpikeBand *, int ld);
+struct SpikePivotPolicy;
+PETSC_INTERN PetscErrorCode SpikeFactorFilled_CUDA(SpikeBand *, const SpikePivotPolicy *);
+
+/* A counter for the last thread block to end, after the chunks of units */
+static inline unsigned int *SpikeFillMapTicket(const SpikeFillMap *map)
+{
+  return (unsigned int *)(map->unit + ((PetscInt64)map->units + 2) / 2 * 2 + 2);
+}

@@ -15,6 +15,7 @@
 #define SPIKE_MAP_MOST     131072 /* of shared memory */
 #define SPIKE_MAP_THREADS  320    /* at most; two such blocks fit a multiprocessor, or four of half of them */
 #define SPIKE_MAP_RESIDENT 2
+#define SPIKE_MAP_LONG     192 /* entries of a run from which on a lane has 4 codes of a chunk */
 
 /* Entries that a thread has on their way */
 __host__ __device__ static constexpr int SpikeFillAhead()
@@ -22,38 +23,11 @@ __host__ __device__ static constexpr int SpikeFillAhead()
   return sizeof(PetscScalar) > 8 ? SPIKE_MAP_AHEAD / 2 : SPIKE_MAP_AHEAD;
 }
 
-/* The V codes of a lane, two in a word */
-template <int V>
-struct SpikeFillCodes {
-  unsigned int word[(V + 1) / 2];
-
-  __device__ unsigned int operator[](int u) const { return V == 1 ? word[0] : word[u / 2] >> 16 * (u % 2) & 0xffffu; }
-};
-
-/* Values and codes of one chunk on their way; nothing where q = 0 */
-template <int V>
-__device__ static inline void SpikeFillFetch(const SpikeFillPlan &f, unsigned long long q, int c, int lane,
-                                             PetscScalar v[], SpikeFillCodes<V> &code)
-{
-  if (q) {
-    const PetscScalar    *aa = f.aa[q >> 56] + (q & 0xffffffffffffull);
-    const int             n  = (int)(q >> 48 & 0xff);
-    const unsigned short *at = f.code + ((PetscInt64)c * 32 + lane) * V;
-
-    if constexpr (V == 1) code.word[0] = __ldcs(at);
-    else SpikeLoadStream<unsigned int, V / 2>((const unsigned int *)at, code.word);
-    SpikeUnroll(u, V)
-      if (u * 32 + lane < n) SpikeLoadStream<PetscScalar, 1>(aa + u * 32 + lane, v + u);
-  } else {
-    SpikeUnroll(u, (V + 1) / 2) code.word[u] = 0xffffffffu;
-  }
-}
-
 template <int V>
 __device__ static inline void SpikeFillScatter(const PetscScalar v[], const SpikeFillCodes<V> &code, PetscScalar *slab)
 {
   SpikeUnroll(u, V) {
-    const unsigned int at = code[u] & 0xffffu;
+    const unsigned int at = code[u];
 
     if (at != SPIKE_MAP_NONE) slab[at] = v[u];
   }
@@ -218,7 +192,7 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
   };
   auto fetch = [&](int2 of, unsigned long long its) {
     SpikeUnroll(s, AHEAD)
-      SpikeFillFetch<V>(f, __shfl_sync(SPIKE_WARP, its, s), of.x + warp + s * warps, lane, v[s], code[s]);
+      SpikeFillFetch<V>(f.aa, f.code, __shfl_sync(SPIKE_WARP, its, s), of.x + warp + s * warps, lane, v[s], code[s]);
   };
   auto scatter = [&]() {
     SpikeUnroll(s, AHEAD) SpikeFillScatter<V>(v[s], code[s], slab);
@@ -411,6 +385,7 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
   unsigned long long *total, chunks;
   int                *extra, residents;
   size_t              shared;
+  bool                leaves;
   SpikeFillPlan       f;
 
   PetscFunctionBegin;
@@ -422,14 +397,15 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
   map->rows = GT;
   while (map->rows > 4 && (size_t)columns * (map->rows | 1) * sizeof(PetscScalar) > SPIKE_MAP_SLAB)
     map->rows = (map->rows + 1) / 2;
-  map->tilerows = map->rows < GT
+  leaves        = SpikeFactorFills_CUDA(s, A, newrow) && entries / s->n * GT >= SPIKE_MAP_LONG;
+  map->tilerows = map->rows < GT || leaves
                   ? 1
                   : PetscMax(1, PetscMin(PetscMin(t->tilerows, 256 / GT),
                                          SPIKE_MAP_SMALL / (columns * (GT | 1) * (int)sizeof(PetscScalar))));
   units         = (PetscInt64)t->groups() * ((t->tilerows + map->tilerows - 1) / map->tilerows) *
           ((GT + map->rows - 1) / map->rows);
   run          = (PetscReal)nnz[0] / s->n * (newrow ? 1 : map->rows < GT ? map->rows : map->tilerows * t->T);
-  map->codes   = newrow ? (run > 64 ? 4 : run > 32 ? 2 : 1) : (run >= 192 ? 4 : run >= 48 ? 2 : 1);
+  map->codes   = newrow ? (run > 64 ? 4 : run > 32 ? 2 : 1) : (run >= SPIKE_MAP_LONG ? 4 : run >= 48 ? 2 : 1);
   elements     = (newrow ? map->rows * map->tilerows : t->G) * PetscCeilReal(run / (32 * map->codes)) * 32 * map->codes;
   elements     = PetscMax((PetscReal)map->tilerows * columns * map->rows, elements);
   map->threads = PetscMax((int)PetscMin(SPIKE_MAP_THREADS, 32 * PetscCeilReal(elements / (32 * SpikeFillAhead()))),
@@ -487,6 +463,7 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
                                                            blocks)));
       map->blocks = (int)PetscMin((PetscReal)units, PetscMin(SpikeFillBlocks(t), rounds * blocks));
       map->state  = residents ? 1 : -1; /* no map where a slab is too large for this device */
+      if (leaves && residents) PetscCall(SpikeFillMapLeave_CUDA(s, f.ld));
     }
   }
   if (map->state < 0) PetscCall(SpikeFillMapDestroy_CUDA(map));
@@ -496,13 +473,13 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
 template <typename F>
 static void SpikeFillLaunch_Private(SpikeBand *s, const SpikeFillPlan &f, size_t shared)
 {
-  SpikeCUDA          *h      = (SpikeCUDA *)s->data;
-  const SpikeFillMap *map    = &h->map;
-  unsigned int       *ticket = (unsigned int *)(map->unit + ((PetscInt64)map->units + 2) / 2 * 2 + 2);
+  SpikeCUDA          *h   = (SpikeCUDA *)s->data;
+  const SpikeFillMap *map = &h->map;
 
   SpikeFillKernel_Private<F>(
     map->codes)<<<map->blocks, map->threads, shared, (cudaStream_t)s->stream>>>(f, (F *)s->band,
-                                                                                (SpikeFillSeen *)h->scratch, ticket,
+                                                                                (SpikeFillSeen *)h->scratch,
+                                                                                SpikeFillMapTicket(map),
                                                                                 &h->report->fill);
 }
 

@@ -2,10 +2,7 @@
 /* fill_map.cuh: the map of a pattern: units of work, places of entries, and the kernels that make it */
 #pragma once
 
-#include "fill.cuh"
-#include "kernels/common/cuda/warp.cuh"
-
-#define SPIKE_MAP_NONE 0xffffu /* the place of no entry */
+#include "fill_codes.cuh"
 
 /* Which unit: group of partitions, first tile row counted in tilerows, slice of its rows */
 struct SpikeFillUnit {

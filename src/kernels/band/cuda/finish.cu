@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* finish.cu: what the setup functions report, fetched from the device together */
 #include "band.cuh"
+#include "fill.cuh"
 #include "reduced_pivot.cuh"
 
 size_t SpikeReportBytes_CUDA(PetscInt np, int blocks)
@@ -111,6 +112,11 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
     const unsigned long long joined = h->hostreport->fill.nboost;
 
     h->fillstats->joined = joined ? (PetscInt)~joined : -1;
+  }
+  if (h->fillstats && h->map.state == 2 && h->hostreport->again) { /* later ones would have to do all again too */
+    PetscCall(PetscInfo(NULL, "Pivots are small or boosted: fills are no longer left to the factorization\n"));
+    PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
+    h->map.state = -1;
   }
   if (h->tri) PetscCall(SpikeTriFinishSystems_CUDA(s));
   else if (h->batch) {

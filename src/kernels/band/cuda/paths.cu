@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsRow_Kernel(cons
     if (most > 0.0 && !SpikePathsHeld(own, most + next)) maybe = true;
     if (!team.lane) f.row[i] = SpikePathsRow{own > 0.0 ? own : most, f.threshold * most};
   }
-  if (unsorted) f.seen->unsorted = 1;
-  if (maybe) f.seen->maybe = 1;
+  SpikePathsSay(&f.seen->unsorted, unsorted);
+  SpikePathsSay(&f.seen->maybe, maybe);
 }
 
 /* abs over that of the diagonal, above 0, and so that a sum of two is finite */
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsWeigh_Kernel(co
       f.w[k] = w;
     }
   }
-  if (onesided) f.seen->onesided = 1;
+  SpikePathsSay(&f.seen->onesided, onesided);
 }
 
 /* Reads columns and weights of rows that may have more neighbours */
@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS)
     }
     f.mate[i] = mate;
   }
-  if (took) f.seen->round[round] = 1;
+  SpikePathsSay(&f.seen->round[round], took);
 }
 
 /*
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsHold_Kernel(con
     }
     if (mate.x >= 0 && !SpikePathsHeld(own, sum)) small = true;
   }
-  if (small) f.seen->small = 1;
+  SpikePathsSay(&f.seen->small, small);
 }
 
 #define SPIKE_PATHS_NO_ROOM "No memory for a search on the device"

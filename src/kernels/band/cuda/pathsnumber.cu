@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS)
     __stcg(state, SpikePathsState(min(distance, SPIKE_PATHS_FAR), (unsigned int)there));
     goes = true;
   }
-  if (goes) f.seen->step[step] = 1;
+  SpikePathsSay(&f.seen->step[step], goes);
 }
 
 /*
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsFinish_Kernel(c
     } else if (f.state[(unsigned int)f.state[2 * i]] >> 32) cycle = true;
     f.sum[i] = sum;
   }
-  if (cycle) f.seen->cycle = 1;
+  SpikePathsSay(&f.seen->cycle, cycle);
 }
 
 /* The weakest coupling of those that lead from a state to state `to`; to < 0: not in a cycle */
@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(SPIKE_PATHS_THREADS) SpikePathsPlace_Kernel(co
     f.newrow[i] = to;
     if (to != i) moves = true;
   }
-  if (moves) f.seen->moves = 1;
+  SpikePathsSay(&f.seen->moves, moves);
 }
 
 /* Whether the diagonal entry of a row is larger than its entries in the band of half-bandwidth 1 */

@@ -44,6 +44,18 @@ PETSC_INTERN PetscErrorCode SpikeSweepLaunch_CUDA(SpikeBand *, PetscBool trans, 
 /* sweep_rhs.cu */
 PETSC_INTERN PetscErrorCode SpikeSweepColumns_CUDA(PetscSpikePrecision, const SpikeSweepArgs *, PetscInt nrhs,
                                                    cudaStream_t, bool *done);
+/* sweep_transpose.cu: with the tips of the partitions, where there are some */
+PETSC_INTERN PetscErrorCode SpikeSweepTranspose_CUDA(PetscSpikePrecision, const SpikeSweepArgs *, PetscInt nrhs,
+                                                     cudaStream_t);
+
+/*
+  sweep_small_double.cu and so on with T <= 16, sweep_double.cu and so on: a kernel of plain sweeps with tiles t, of
+  vectors in shared memory or not, and bytes of the rings of a block with so many slots
+*/
+template <typename F>
+void *SpikeSweepSmallKernel(const SpikeTiles *t, bool resident, int depth, size_t *shared);
+template <typename F>
+void *SpikeSweepLargeKernel(const SpikeTiles *t, bool resident, int depth, size_t *shared);
 
 /*
   The lines of the matrices of the reduced systems above partitions p <= . < p1 on their way to the L2 cache,

@@ -149,8 +149,8 @@ private:
   }
 };
 
-/* call with L and FULL for the tiles t; those of several tiles on a side have more than 16 rows */
-#define SpikeDispatchTile(t, ...) \
+/* call with L and FULL for the tiles t, T <= 16, or more */
+#define SpikeDispatchSmall(t, ...) \
   do { \
     if ((t)->T <= 4) { \
       SpikeDispatchFull(t, 4, 1, 1, __VA_ARGS__) \
@@ -158,9 +158,9 @@ private:
       SpikeDispatchFull(t, 8, 1, 1, __VA_ARGS__) \
     } else if ((t)->T <= 10) { \
       SpikeDispatchPart(10, 1, 1, __VA_ARGS__) \
-    } else if ((t)->T <= 16) { \
+    } else { \
       SpikeDispatchFull(t, 8, 2, 2, __VA_ARGS__) \
-    } else SpikeDispatchWide(t, __VA_ARGS__); \
+    } \
   } while (0)
 #define SpikeDispatchWide(t, ...) \
   do { \

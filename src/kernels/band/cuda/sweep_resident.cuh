@@ -20,7 +20,8 @@ static inline size_t SpikeResidentBytes(const SpikeTiles *t, int rows)
 {
   int pitch = 0;
 
-  SpikeDispatchTile(t, { pitch = t->G * L::STRIDE; });
+  if (t->T <= 16) SpikeDispatchSmall(t, { pitch = t->G * L::STRIDE; });
+  else SpikeDispatchWide(t, { pitch = t->G * L::STRIDE; });
   return SpikeResidentBytes(rows + (t->QL <= 1 && t->QU <= 1 ? 2 : 0), pitch);
 }
 

@@ -229,7 +229,7 @@ PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *s)
   s->local = y->t.local;
   PetscCall(SpikeMalloc_CUDA(s->n, &y->dl, &y->d, &y->du));
   PetscCall(SpikeMalloc_CUDA(1, &y->joined));
-  PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&y->hostjoined, sizeof(*y->hostjoined))));
+  PetscCall(SpikeMallocHost_CUDA(1, &y->hostjoined));
   if (s->nsystems > s->np) {
     unsigned char *begins;
 
@@ -242,8 +242,7 @@ PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *s)
   if (s->coupled) {
     PetscCall(SpikeMalloc_CUDA(2 * (PetscCount)s->n, &y->spikes));
     PetscCall(SpikeMalloc_CUDA(2 * (PetscCount)s->np, &y->reached));
-    PetscCall(
-      SpikeAllocated_CUDA(cudaMallocHost((void **)&y->hostreached, 2 * (size_t)s->np * sizeof(*y->hostreached))));
+    PetscCall(SpikeMallocHost_CUDA(2 * (PetscCount)s->np, &y->hostreached));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -40,6 +40,26 @@ struct SpikeTipsPlan {
 /* tips.cu: as few blocks of columns as fit */
 PETSC_INTERN void SpikeTipsPlan_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *, SpikeTipsPlan *);
 
+/* blocks of rows of a tile, of columns of a warp, tiles in shared memory */
+#define SPIKE_TIPS_SHAPE(C8) 2, C8, 4
+
+typedef void (*SpikeTipsKernel)(const SpikeTipsArgs);
+
+/* tips_small.cu: both tips of bands of one tile on a side, T <= 16 */
+PETSC_INTERN PetscErrorCode SpikeTipsSmall_CUDA(PetscSpikePrecision, const SpikeTipsArgs *, cudaStream_t);
+
+/*
+  tips_double.cu, tips_single.cu, tips_half.cu, T > 16: of bands of few tiles on a side both tips, of others the kernel,
+  with one block of 8 columns a warp or two
+*/
+template <typename F>
+PetscErrorCode SpikeTipsNarrow(const SpikeTipsArgs &, cudaStream_t);
+template <typename F>
+SpikeTipsKernel SpikeTipsKernelOf(bool pairs);
+
+/* tips_reach.cu: the corners before the tips, or the reach of all spikes beside and after */
+PETSC_INTERN PetscErrorCode SpikeReach_CUDA(const SpikeTipsArgs *, bool atcorner, cudaStream_t);
+
 /* Random signs against an alternating or a constant vector, which a spike may have as its null vector */
 __device__ static inline SpikeArith SpikeSign(unsigned long long i)
 {

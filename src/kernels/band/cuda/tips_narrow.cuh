@@ -449,3 +449,16 @@ __global__ void __launch_bounds__(SpikeStripShape<N8, Q>::NTHREADS, SpikeStripSh
     }
   }
 }
+
+template <typename F, int N8, int Q>
+static PetscErrorCode SpikeTipsNarrowLaunch_Private(const SpikeTipsArgs &a, cudaStream_t stream)
+{
+  const PetscInt interfaces = a.t.np + 1;
+  const unsigned blocks     = (unsigned)(Q == 1 ? interfaces : interfaces + (interfaces + 1) / 2),
+                 threads    = SpikeStripShape<N8, Q>::NTHREADS;
+
+  PetscFunctionBegin;
+  SpikeTipsNarrow_Kernel<F, N8, Q><<<blocks, threads, 0, stream>>>(a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -59,7 +59,7 @@ static PetscErrorCode SpikeBatchCreate_CUDA(SpikeBatch *t)
   if (SpikeBatchParts(t) > 1) PetscCall(SpikeMalloc_CUDA(t->ngroups * SpikeBatchBlocks_Private(t), &t->blocks));
   PetscCall(SpikeMalloc_CUDA((PetscCount)(t->ngroups * t->lanes), &h->badvalue));
   PetscCall(SpikeMalloc_CUDA(1, &h->report));
-  PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport))));
+  PetscCall(SpikeMallocHost_CUDA(1, &h->hostreport));
   PetscCall(SpikeBatchUpload_Private(t, h, stream));
   for (PetscInt k = 0; k < t->ngroups; k++) h->longest = PetscMax(h->longest, t->rows[k]);
   h->g.kl       = (int)t->kl;

@@ -181,7 +181,7 @@ PetscErrorCode SpikeBlockLUCreate_CUDA(SpikeBlockLU *lu)
   PetscCall(SpikeMalloc_CUDA(p->nb, &h->done));
   PetscCall(SpikeMalloc_CUDA(p->nb, &h->badvalue));
   PetscCall(SpikeMalloc_CUDA(1, &h->report));
-  PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport))));
+  PetscCall(SpikeMallocHost_CUDA(1, &h->hostreport));
   PetscCall(SpikeBlockLUReserve_CUDA(lu, lu->maxrhs));
   if (lu->trans) PetscCall(SpikeBlockLUTransposed_CUDA(lu));
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -197,7 +197,7 @@ PetscErrorCode SpikeBlockLUDestroy_CUDA(SpikeBlockLU *lu)
   for (const SpikeBlockRows *r : {&h->L, &h->U, &h->LT, &h->UT}) PetscCall(SpikeFree_CUDA(r->ai, r->aj, r->at));
   PetscCall(SpikeFree_CUDA(h->newrow, h->solve[0], h->solve[1], h->factor, h->back, (char *)h->factors, h->work,
                            h->done, h->badvalue, h->report));
-  PetscCallCUDA(cudaFreeHost(h->hostreport));
+  PetscCall(SpikeFreeHost_CUDA(h->hostreport));
   PetscCall(PetscFree(lu->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -66,12 +66,28 @@ static PetscErrorCode SpikeCalloc_CUDA(PetscCount count, cudaStream_t stream, X 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* count elements of the host's memory, as host and device see them */
+/*
+  pinned.cu: pinned memory of the host, mapped to devices. Whoever gives it back has waited for the device, if only by
+  SpikeFree_CUDA()
+*/
+PETSC_INTERN PetscErrorCode SpikePinnedTake_CUDA(size_t bytes, void **);
+PETSC_INTERN PetscErrorCode SpikePinnedGive_CUDA(void *);
+
+/* *ptr <- count elements of pinned memory of the host */
+template <typename X>
+static PetscErrorCode SpikeMallocHost_CUDA(PetscCount count, X **ptr)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikePinnedTake_CUDA((size_t)count * sizeof(X), (void **)ptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, as host and device see it */
 template <typename X>
 static PetscErrorCode SpikeMallocMapped_CUDA(PetscCount count, X **host, X **device)
 {
   PetscFunctionBegin;
-  PetscCall(SpikeAllocated_CUDA(cudaHostAlloc((void **)host, (size_t)count * sizeof(X), cudaHostAllocMapped)));
+  PetscCall(SpikeMallocHost_CUDA(count, host));
   PetscCallCUDA(cudaHostGetDevicePointer((void **)device, (void *)*host, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -103,6 +119,6 @@ template <typename... X>
 static PetscErrorCode SpikeFreeHost_CUDA(X *...ptr)
 {
   PetscFunctionBegin;
-  for (void *p : {(void *)ptr...}) PetscCallCUDA(cudaFreeHost(p));
+  for (void *p : {(void *)ptr...}) PetscCall(SpikePinnedGive_CUDA(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

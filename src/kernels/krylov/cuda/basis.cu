@@ -263,7 +263,7 @@ PetscErrorCode SpikeKrylovBasisCreate_CUDA(SpikeKrylov *s, PetscInt ncolumns, Pe
   PetscCall(SpikeCalloc_CUDA(small, h->stream, &s->small));
   PetscCall(SpikeMalloc_CUDA((PetscCount)(ncolumns + 3) * SpikeKrylovMostBlocks(h), &h->basispartials));
   if (!s->ondevice) {
-    PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&s->hostsmall, small * sizeof(PetscScalar))));
+    PetscCall(SpikeMallocHost_CUDA(small, &s->hostsmall));
     PetscCall(PetscArrayzero(s->hostsmall, small));
     PetscCall(SpikeMallocMapped_CUDA(2 * (ncolumns + 3), &h->basissums, &h->devicebasissums));
   }

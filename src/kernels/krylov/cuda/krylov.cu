@@ -59,7 +59,7 @@ static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
   s->bytes = (PetscReal)(sizeof(*h->device) + SpikeKrylovPartials(h, s->alone) * sizeof(*h->partials));
   PetscCall(SpikeMallocMapped_CUDA(1, &h->mail, &h->devicemail));
   memset((void *)h->mail, 0, sizeof(*h->mail));
-  PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&s->scalars, sizeof(*s->scalars))));
+  PetscCall(SpikeMallocHost_CUDA(1, &s->scalars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

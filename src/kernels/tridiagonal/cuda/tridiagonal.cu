@@ -222,7 +222,7 @@ static PetscErrorCode SpikeTriCreate_CUDA(SpikeTridiagonal *t)
     PetscCall(SpikeMalloc_CUDA(h->n, &h->dl, &h->d, &h->du));
   PetscCall(SpikeMalloc_CUDA(1, &h->report));
   PetscCall(SpikeMalloc_CUDA(h->npatches, &h->badvalue));
-  PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport))));
+  PetscCall(SpikeMallocHost_CUDA(1, &h->hostreport));
   PetscCallCUDA(cudaMemsetAsync(h->report, 0xff, sizeof(h->report->badrow), stream));
   PetscCallCUDA(cudaMemsetAsync(&h->report->nboost, 0, sizeof(*h->report) - sizeof(h->report->badrow), stream));
   if (h->nsep) {
@@ -246,7 +246,7 @@ static PetscErrorCode SpikeTriDestroy_CUDA(SpikeTridiagonal *t)
   PetscCall(SpikeFree_CUDA(h->l, h->r, h->v, h->u, h->dl, h->d, h->du));
   PetscCall(SpikeFree_CUDA(h->za, h->zb, h->zat, h->zbt, h->wa, h->wb, h->reduced));
   PetscCall(SpikeFree_CUDA(h->report, h->badvalue));
-  PetscCallCUDA(cudaFreeHost(h->hostreport));
+  PetscCall(SpikeFreeHost_CUDA(h->hostreport));
   PetscCall(PetscFree(h->redstart));
   PetscCall(PetscFree2(h->hostseprow, h->hostfirst));
   PetscCall(PetscFree(t->data));

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tips_double.cu: tips from factors in double precision */
+#include "tips_plain.cuh"
+
+template PetscErrorCode  SpikeTipsNarrow<SpikeDouble>(const SpikeTipsArgs &, cudaStream_t);
+template SpikeTipsKernel SpikeTipsKernelOf<SpikeDouble>(bool);

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tips_single.cu: tips from factors in single precision */
+#include "tips_plain.cuh"
+
+template PetscErrorCode  SpikeTipsNarrow<SpikeSingle>(const SpikeTipsArgs &, cudaStream_t);
+template SpikeTipsKernel SpikeTipsKernelOf<SpikeSingle>(bool);
