@@ -8,6 +8,7 @@
 #include "factor_warp.cuh"
 #include "fill_codes.cuh"
 #include "kernels/common/cuda/lastblock.cuh"
+#include <cstddef>
 
 #define SPIKE_FILLED_CODES 4 /* of a lane in a chunk */
 
@@ -113,7 +114,8 @@ __device__ static __forceinline__ void SpikeFilledFill(const SpikeFilledPlan &f,
                                                        SpikeWarpShared<double, N8> &sh, SpikeFilledBarriers &barriers,
                                                        SpikeFillSeen &mine)
 {
-  constexpr int V = SPIKE_FILLED_CODES, NPLACES = SpikeTileShape<N8>::NPLACES;
+  typedef SpikeWarpShared<double, N8> SharedMemory;
+  constexpr int                       V = SPIKE_FILLED_CODES, NPLACES = SpikeTileShape<N8>::NPLACES;
   /* of a tile row whose entries all have a place: (2 T + 1) T */
   constexpr int      CHUNKS = ((16 * N8 + 1) * 8 * N8 + 32 * V - 1) / (32 * V);
   const SpikeTiles  &t      = f.t;
@@ -125,6 +127,7 @@ __device__ static __forceinline__ void SpikeFilledFill(const SpikeFilledPlan &f,
   int                c = unit[0], end = unit[1], next;
   unsigned long long q;
 
+  static_assert(offsetof(SharedMemory, diagonal) == 3 * NPLACES * sizeof(double), "the diagonal after the tiles");
   auto chunk = [&]() { return lane < CHUNKS && c + lane < end ? f.chunk[c + lane] : 0ull; };
   auto fetch = [&]() {
     SpikeUnroll(s, CHUNKS) SpikeFillFetch<V>(f.aa, f.code, __shfl_sync(SPIKE_WARP, q, s), c + s, lane, v[s], code[s]);
