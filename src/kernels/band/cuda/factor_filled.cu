@@ -19,36 +19,20 @@ bool SpikeFactorFills_CUDA(const SpikeBand *s, const SpikeFillCSR *A, const Pets
 }
 
 template <int N8, bool WHOLE>
-static PetscErrorCode SpikeFilledShape_Private(const SpikeCUDA *h, int *pairs, size_t *bytes)
+static PetscErrorCode SpikeFactorFilled_Private(SpikeBand *s, const SpikeFilledPlan &f, const SpikePivotPolicy &policy)
 {
+  SpikeCUDA   *h    = (SpikeCUDA *)s->data;
   const size_t each = sizeof(SpikeWarpShared<double, N8>), room = (size_t)h->gpu->shared - SPIKE_FACTOR_STATIC;
+  const int    pairs  = (int)PetscMin(SPIKE_FACTOR_WARPS, room / each);
+  const size_t bytes  = PetscMax(pairs * each, 128 * sizeof(SpikeFillSeen));
+  const auto   kernel = SpikeFactorFilled_Kernel<N8, WHOLE>;
 
   PetscFunctionBegin;
-  *pairs = (int)PetscMin(SPIKE_FACTOR_WARPS, room / each);
-  *bytes = PetscMax(*pairs * each, 128 * sizeof(SpikeFillSeen));
-  PetscCheck(*pairs, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No shared memory for a partition");
-  PetscCall(SpikeKernelFit((const void *)SpikeFactorFilled_Kernel<N8, WHOLE>, 64 * *pairs, *bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <int N8, bool WHOLE>
-static PetscErrorCode SpikeFactorFilled_Private(SpikeBand *s, const SpikeFilledPlan &f, const SpikePivotPolicy &policy,
-                                                unsigned int *ticket)
-{
-  SpikeCUDA *h = (SpikeCUDA *)s->data;
-  size_t     bytes;
-  int        pairs;
-
-  PetscFunctionBegin;
-  PetscCall((SpikeFilledShape_Private<N8, WHOLE>(h, &pairs, &bytes)));
-  SpikeFactorFilled_Kernel<N8, WHOLE>
-    <<<(unsigned int)((s->np + pairs - 1) / pairs), 64 * pairs, bytes, (cudaStream_t)s->stream>>>(f, (double *)s->band,
-                                                                                                  policy,
-                                                                                                  (SpikeFilledSeen *)
-                                                                                                    h->scratch,
-                                                                                                  ticket,
-                                                                                                  &h->report->fill,
-                                                                                                  &h->report->again);
+  PetscCheck(pairs, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No shared memory for a partition");
+  PetscCall(SpikeKernelFit((const void *)kernel, 64 * pairs, bytes));
+  kernel<<<(unsigned int)((s->np + pairs - 1) / pairs), 64 * pairs, bytes,
+           (cudaStream_t)s->stream>>>(f, (double *)s->band, policy, (SpikeFilledSeen *)h->scratch,
+                                      SpikeFillMapTicket(&h->map), &h->report->fill, &h->report->again);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -61,9 +45,9 @@ PetscErrorCode SpikeFactorFilled_CUDA(SpikeBand *s, const SpikePivotPolicy *poli
                                map->code,         map->chunk, map->unit, SpikeFillMagic(h->t.T)};
 
   PetscFunctionBegin;
-  if (h->t.T <= 24) PetscCall((SpikeFactorFilled_Private<3, false>(s, f, *policy, SpikeFillMapTicket(map))));
-  else if (h->t.T < 32) PetscCall((SpikeFactorFilled_Private<4, false>(s, f, *policy, SpikeFillMapTicket(map))));
-  else PetscCall((SpikeFactorFilled_Private<4, true>(s, f, *policy, SpikeFillMapTicket(map))));
+  if (h->t.T <= 24) PetscCall((SpikeFactorFilled_Private<3, false>(s, f, *policy)));
+  else if (h->t.T < 32) PetscCall((SpikeFactorFilled_Private<4, false>(s, f, *policy)));
+  else PetscCall((SpikeFactorFilled_Private<4, true>(s, f, *policy)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,7 +60,9 @@ PetscErrorCode SpikeFillMapLeave_CUDA(SpikeBand *s, int ld)
   const cudaStream_t stream = (cudaStream_t)s->stream;
 
   PetscFunctionBegin;
-  if (map->codes != SPIKE_FILLED_CODES || map->extra || map->tilerows > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (map->extra) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(map->codes == SPIKE_FILLED_CODES && map->tilerows == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "A map of %d codes and %d tile rows", map->codes, map->tilerows);
   if (h->t.T <= 24) SpikeFilledCodes_Kernel<3><<<blocks, 256, 0, stream>>>(h->t, ld, codes, map->code);
   else SpikeFilledCodes_Kernel<4><<<blocks, 256, 0, stream>>>(h->t, ld, codes, map->code);
   PetscCallCUDA(cudaGetLastError());

@@ -57,53 +57,6 @@ __global__ void __launch_bounds__(256)
 }
 
 /*
-  The entries of row li of partition p that couple partitions, from its tile row in shared memory, whose upper tile is
-  `shift` after tile[1], to B and C, which are written whole; returns the sum of their magnitudes
-*/
-template <int N8>
-__device__ static inline double SpikeFilledCouplings(const SpikeFilledPlan &f, PetscInt p, int li, int len,
-                                                     double *tiles, int shift, bool *bad)
-{
-  const SpikeTiles &t   = f.t;
-  const int         r   = li % t.T;
-  double            sum = 0.0;
-
-  auto take = [&](int d) { /* the value at distance d from the diagonal, its place cleared */
-                           const int place = SpikeFilledPlace<N8>(t, r, SpikeFillColumn(t, f.magic, r, d));
-                           double   *at = tiles + place + (place < SpikeTileShape<N8>::NPLACES ? 0 : shift), v = *at;
-
-                           *at = 0.0;
-                           sum += fabs(v);
-                           *bad |= !(fabs(v) <= PETSC_MAX_REAL);
-                           return v;
-  };
-
-  if (li + t.ku >= len) {
-    double    *B      = f.B ? f.B + (PetscInt64)(p + 1) * t.ku * t.ku + li - (len - t.ku) : NULL;
-    const bool active = B && t.active[p + 1];
-
-    for (int j = 0; j < t.ku; j++) {
-      const int    d = len + j - li;
-      const double v = d <= t.ku ? take(d) : 0.0;
-
-      if (B) B[(PetscInt64)j * t.ku] = active ? v : 0.0;
-    }
-  }
-  if (li < t.kl) {
-    double    *C      = f.C ? f.C + (PetscInt64)p * t.kl * t.kl + li : NULL;
-    const bool active = C && t.active[p];
-
-    for (int j = 0; j < t.kl; j++) {
-      const int    d = j - t.kl - li;
-      const double v = -d <= t.kl ? take(d) : 0.0;
-
-      if (C) C[(PetscInt64)j * t.kl] = active ? v : 0.0;
-    }
-  }
-  return sum;
-}
-
-/*
   The warp that fills: while the other one works on tile row j - 1, the values of row j are in its registers. As soon as
   there is room for them, they go to their places in shared memory: the lower tile to tile[0], the upper one to tile[1]
   and tile[2] in turn. Couplings are taken out, a row a lane. While the other warp works with them, rows are summed up,
@@ -159,7 +112,12 @@ __device__ static __forceinline__ void SpikeFilledFill(const SpikeFilledPlan &f,
       if (at != SPIKE_MAP_NONE) tiles[at + (at - NPLACES < (unsigned int)NPLACES ? shift : 0)] = v[s][u];
     }
     __syncwarp();
-    if (ends) sum[0] = SpikeFilledCouplings<N8>(f, p, li, len, tiles, shift, &bad);
+    if (ends)
+      sum[0] = SpikeFillCouplings(t, f.B, f.C, p, li, len, 0, 1, &bad, [&](int d) {
+        const int place = SpikeFilledPlace<N8>(t, lane, SpikeFillColumn(t, f.magic, lane, d));
+
+        return tiles + place + (place < NPLACES ? 0 : shift);
+      });
     SpikeMbarrierArrive(&barriers.there);
     if (valid) {
       const double diagonal = fabs(sh.diagonal[lane]);
@@ -202,9 +160,8 @@ __device__ static __forceinline__ unsigned int SpikeFilledFactor(const SpikeTile
 {
   const int               T = WHOLE ? 8 * N8 : t.T, lane = threadIdx.x % 32;
   const int               rows = (int)(t.start[p + 1] - t.start[p]);
-  const bool              low = t.QL > 0, up = t.QU > 0;
+  const bool              low  = t.QL > 0;
   const SpikeLane<double> at;
-  const int               g = at.g, q = at.q;
   const SpikePivotRange   limits(policy);
   SpikePivotState         st    = {-1, 0, 0.0};
   double                 *lower = sh.tile[0], *upper = sh.tile[1], *before = sh.tile[2], *row = band + t.group(p);
@@ -224,20 +181,14 @@ __device__ static __forceinline__ unsigned int SpikeFilledFactor(const SpikeTile
     SpikeMbarrierWait(&barriers.summed, j % 2); /* both tiles change from here on; and no phase is passed over */
     SpikeMbarrierArrive(&barriers.room);
     worst = max(worst, SpikeFragmentsInvert<N8, false>(d, mine, sh.work, T, j * T, rows, policy, limits, st));
-    SpikeWarpUpper<double, N8, WHOLE>(at, d, upper, row + t.QL * T * T, T, up);
-    if (low) SpikeWarpStore<double, N8, WHOLE, true>(row, T, d);
-    double *to = row + (t.QL + t.QU) * T * T;
+    SpikeWarpFinal<double, N8, WHOLE>(at, sh, t, T, d, mine, upper, row);
     /* what rounds a tile row up, fewer than 8 */
-    if (lane < t.rowsize - ((t.QL + t.QU) * T + 1) * T) to[T + lane] = 0.0;
-    SpikeUnroll(m, N8)
-      if (q == 0) {
-        sh.inverse[8 * m + g] = mine[m];
-        if (WHOLE || 8 * m + g < T) to[8 * m + g] = mine[m];
-      }
+    if (lane < t.rowsize - ((t.QL + t.QU) * T + 1) * T) row[((t.QL + t.QU) * T + 1) * T + lane] = 0.0;
     __syncwarp();
-    to     = upper;
+    double *swap = upper;
+
     upper  = before;
-    before = to;
+    before = swap;
   }
   return worst;
 }
@@ -274,14 +225,7 @@ __global__ void __launch_bounds__(64 * SPIKE_FACTOR_WARPS, 1)
   SpikePivotPolicy                     policy = given;
   SpikeFilledSeen                      mine   = {{0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull}, 0};
 
-  /* B_0 and C_np, which no partition writes */
-  for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < f.t.ku * f.t.ku + f.t.kl * f.t.kl;
-       k += gridDim.x * blockDim.x) {
-    const int c = k - f.t.ku * f.t.ku;
-
-    if (c < 0 && f.B) f.B[k] = 0.0;
-    if (c >= 0 && f.C) f.C[(PetscInt64)f.t.np * f.t.kl * f.t.kl + c] = 0.0;
-  }
+  SpikeFillClearEnds(f.t, f.B, f.C);
   if (warp < pairs && threadIdx.x % 32 == 0) {
     SpikeMbarrierInit(&barriers[pair].there, 32);
     SpikeMbarrierInit(&barriers[pair].summed, 32);

@@ -160,6 +160,26 @@ __device__ static __forceinline__ void SpikeWarpUpper(const SpikeLane<F> &at, co
   }
 }
 
+/*
+  What is final in a tile row after its diagonal tile is inverted: U to shared memory and the band, L^-1, and the
+  inverse pivots, which the next row wants
+*/
+template <typename F, int N8, bool WHOLE>
+__device__ static __forceinline__ void SpikeWarpFinal(const SpikeLane<F> &at, SpikeWarpShared<F, N8> &sh,
+                                                      const SpikeTiles &t, int     T, const double (&d)[N8][N8][2],
+                                                      const double (&mine)[N8], F *upper, F *row)
+{
+  F *diagonal = row + (t.QL + t.QU) * T * T;
+
+  SpikeWarpUpper<F, N8, WHOLE>(at, d, upper, row + t.QL * T * T, T, t.QU > 0);
+  if (t.QL > 0) SpikeWarpStore<F, N8, WHOLE, true>(row, T, d);
+  SpikeUnroll(m, N8)
+    if (at.q == 0) {
+      sh.inverse[8 * m + at.g] = mine[m];
+      if (WHOLE || 8 * m + at.g < T) diagonal[8 * m + at.g] = F(mine[m]);
+    }
+}
+
 template <typename F, int N8, bool WHOLE>
 __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
   SpikeFactorWarp(SpikeTiles t, F *band, SpikePivotPolicy given, const int *again, SpikeStatus *status,
@@ -173,7 +193,6 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
   const int                            T = WHOLE ? 8 * N8 : t.T, lane = threadIdx.x % 32;
   const bool                           low = t.QL > 0, up = t.QU > 0;
   const SpikeLane<F>                   at;
-  const int                            g = at.g, q = at.q;
   const SpikePivotRange                limits(policy);
   SpikePivotState                      st    = {-1, 0, 0.0};
   F                                   *lower = sh.tile[0], *upper = sh.tile[1], *before = sh.tile[2];
@@ -215,17 +234,11 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
       if (exact || limits.good(SpikeFragmentsInvert<N8, false>(d, mine, sh.work, T, j * T, rows, policy, limits, st)))
         break;
     }
-    SpikeWarpUpper<F, N8, WHOLE>(at, d, upper, row + t.QL * T * T, T, up);
-    if (low) SpikeWarpStore<F, N8, WHOLE, true>(row, T, d);
-    F *to = row + (t.QL + t.QU) * T * T;
-    SpikeUnroll(m, N8)
-      if (q == 0) {
-        sh.inverse[8 * m + g] = mine[m];
-        if (WHOLE || 8 * m + g < T) to[8 * m + g] = F(mine[m]);
-      }
-    to     = upper;
+    SpikeWarpFinal<F, N8, WHOLE>(at, sh, t, T, d, mine, upper, row);
+    F *swap = upper;
+
     upper  = before;
-    before = to;
+    before = swap;
   }
   if (lane == 0) SpikeReportPivots(t, p, st, status, badvalue);
 }

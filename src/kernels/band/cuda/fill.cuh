@@ -222,6 +222,66 @@ __device__ static __forceinline__ void SpikeFillEntry(const SpikeTiles &t, int m
   }
 }
 
+/*
+  Couplings of row li of partition p, which has len rows, go from where place(d) says that the value at distance d from
+  the diagonal is to B and C, NULL where they are not wanted, which are written whole: rows counted in the last ku of
+  partition p and columns in the first ku after it, rows in the first kl and columns in the last kl before it. Their
+  places are cleared. `split` threads share a row, and take a column each, so that a warp writes consecutive numbers;
+  part: which of them. Returns the sum of their magnitudes
+*/
+template <typename P>
+__device__ static inline double SpikeFillCouplings(const SpikeTiles &t, PetscScalar *B, PetscScalar *C, PetscInt p,
+                                                   int li, int len, int part, int split, bool *bad, P &&place)
+{
+  double      sum = 0.0;
+  PetscScalar v;
+
+  auto take = [&](int d) {
+    PetscScalar    *from = place(d);
+    const PetscReal abs  = PetscAbsScalar(*from);
+
+    v     = *from;
+    *from = 0.0;
+    sum += abs;
+    *bad |= !(abs <= PETSC_MAX_REAL);
+  };
+
+  if (li + t.ku >= len) {
+    PetscScalar *to     = B ? B + (PetscInt64)(p + 1) * t.ku * t.ku + li - (len - t.ku) : NULL;
+    const bool   active = to && t.active[p + 1];
+
+    for (int j = part; j < t.ku; j += split) {
+      const int d = len + j - li;
+
+      v = 0.0;
+      if (d <= t.ku) take(d);
+      if (to) to[(PetscInt64)j * t.ku] = active ? v : PetscScalar(0.0);
+    }
+  }
+  if (li < t.kl) {
+    PetscScalar *to     = C ? C + (PetscInt64)p * t.kl * t.kl + li : NULL;
+    const bool   active = to && t.active[p];
+
+    for (int j = part; j < t.kl; j += split) {
+      const int d = j - t.kl - li;
+
+      v = 0.0;
+      if (-d <= t.kl) take(d);
+      if (to) to[(PetscInt64)j * t.kl] = active ? v : PetscScalar(0.0);
+    }
+  }
+  return sum;
+}
+
+/* B_0 and C_np, which no partition of this rank writes, by all blocks */
+__device__ static __forceinline__ void SpikeFillClearEnds(const SpikeTiles &t, PetscScalar *B, PetscScalar *C)
+{
+  const int first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+
+  for (int k = first; B && k < t.ku * t.ku; k += stride) B[k] = 0.0;
+  for (int k = first; C && k < t.kl * t.kl; k += stride) C[(PetscInt64)t.np * t.kl * t.kl + k] = 0.0;
+}
+
 /* fill.cu */
 PETSC_INTERN PetscErrorCode SpikeFillJoined_CUDA(SpikeBand *, const PetscInt *oldrow);
 /* once more what was left to the factorization, where that has set SpikeReport.again; B and C are there */

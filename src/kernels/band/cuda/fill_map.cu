@@ -33,64 +33,14 @@ __device__ static inline void SpikeFillScatter(const PetscScalar v[], const Spik
   }
 }
 
-/*
-  Couplings of a row go from the slab to B and C, which are written whole: rows counted in the last ku of partition p
-  and columns in the first ku after it, rows in the first kl and columns in the last kl before it. The row's threads
-  take a column each, so that a warp writes consecutive numbers.
-*/
-__device__ static inline double SpikeFillCouplings(const SpikeFillPlan &f, const SpikeFillRow &row, PetscInt p,
-                                                   int part, PetscScalar *mine, bool *bad)
+/* Those of a row of a slab, whose first column is at `mine` */
+__device__ static __forceinline__ double SpikeFillSlabCouplings(const SpikeFillPlan &f, const SpikeFillRow &row,
+                                                                PetscInt p, int part, PetscScalar *mine, bool *bad)
 {
-  const SpikeTiles &t   = f.t;
-  const int         r   = row.li % t.T;
-  double            sum = 0.0;
-  PetscScalar       v;
+  const int r = row.li % f.t.T;
 
-  auto take = [&](int d) { /* the value at distance d from the diagonal, its place cleared */
-                           PetscScalar    *place = mine + SpikeFillColumn(t, f.magic, r, d) * f.ld;
-                           const PetscReal abs   = PetscAbsScalar(*place);
-
-                           v      = *place;
-                           *place = 0.0;
-                           sum += abs;
-                           *bad |= !(abs <= PETSC_MAX_REAL);
-  };
-
-  if (row.li + t.ku >= row.len()) {
-    PetscScalar *B      = f.B ? f.B + (PetscInt64)(p + 1) * t.ku * t.ku + row.li - (row.len() - t.ku) : NULL;
-    const bool   active = B && t.active[p + 1];
-
-    for (int j = part; j < t.ku; j += f.split) {
-      const int d = row.len() + j - row.li;
-
-      v = 0.0;
-      if (d <= t.ku) take(d);
-      if (B) B[(PetscInt64)j * t.ku] = active ? v : PetscScalar(0.0);
-    }
-  }
-  if (row.li < t.kl) {
-    PetscScalar *C      = f.C ? f.C + (PetscInt64)p * t.kl * t.kl + row.li : NULL;
-    const bool   active = C && t.active[p];
-
-    for (int j = part; j < t.kl; j += f.split) {
-      const int d = j - t.kl - row.li;
-
-      v = 0.0;
-      if (-d <= t.kl) take(d);
-      if (C) C[(PetscInt64)j * t.kl] = active ? v : PetscScalar(0.0);
-    }
-  }
-  return sum;
-}
-
-/* B_0 and C_np, which no partition of this rank writes, by all blocks */
-__device__ static __forceinline__ void SpikeFillClearEnds(const SpikeFillPlan &f)
-{
-  const SpikeTiles &t     = f.t;
-  const int         first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
-
-  for (int k = first; f.B && k < t.ku * t.ku; k += stride) f.B[k] = 0.0;
-  for (int k = first; f.C && k < t.kl * t.kl; k += stride) f.C[(PetscInt64)t.np * t.kl * t.kl + k] = 0.0;
+  return SpikeFillCouplings(f.t, f.B, f.C, p, row.li, row.len(), part, f.split, bad,
+                            [&](int d) { return mine + SpikeFillColumn(f.t, f.magic, r, d) * f.ld; });
 }
 
 /* The unit gridDim.x later, without divisions */
@@ -217,7 +167,7 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
   q    = chunks(next);
   for (int k = tid; k < f.slab; k += threads) slab[k] = 0.0;
   for (int k = tid; k < (f.extra ? 4 : 2) * threads; k += threads) total[k] = 0.0;
-  SpikeFillClearEnds(f);
+  SpikeFillClearEnds(t, f.B, f.C);
   __syncthreads();
   for (int unit = blockIdx.x; unit < f.units; unit += gridDim.x) {
     const bool valid = works && row.valid(), ends = valid && (row.li < t.kl || row.li + t.ku >= row.len());
@@ -233,8 +183,8 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
     now = next;
     if (__syncthreads_or(ends)) { /* split threads share a row and its places */
       if (ends)
-        sum = SpikeFillCouplings(f, row, (PetscInt)which.group * t.G + at.m, part,
-                                 slab + at.j * f.columns * f.ld + at.x, &bad);
+        sum = SpikeFillSlabCouplings(f, row, (PetscInt)which.group * t.G + at.m, part,
+                                     slab + at.j * f.columns * f.ld + at.x, &bad);
       __syncthreads();
     }
     fetch(now, q);
