@@ -192,7 +192,10 @@ $(private): $(OBJ)
 # ---- Programs --------------------------------------------------------------------------------------------------------
 KERNELTESTS := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/kernels/*.c)))
 CUDATESTS   := $(if $(SRC.cu),$(patsubst %.cu,$(BINDIR)/%,$(sort $(wildcard tests/kernels/*.cu))))
-ONEFILE     := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard benchmarks/*.c)))
+# What calls MAGMA, whose headers, in C++, and libraries are in include, sparse/include and lib of MAGMA_DIR
+MAGMA       := $(BINDIR)/benchmarks/idrmagma
+ONEFILE     := $(filter-out $(if $(and $(MAGMA_DIR),$(CUDA)),,$(MAGMA)),\
+  $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard benchmarks/*.c))))
 INNER       := $(patsubst %,$(BINDIR)/benchmarks/%,band blockilu gbcgablation idr matching)
 OUTER       := $(filter-out $(INNER),$(ONEFILE))
 # A benchmark in a folder has a file of its name there, and what needs a GPU in a folder cuda
@@ -226,6 +229,10 @@ $(CUDATESTS): $(BINDIR)/%: %.cu $(private) $(BASE)/cudaflags
 	@$(RM) $@.o
 
 $(OUTER): INNER.c = $(CUDA_DEFINE) -I$(CURDIR)/src
+magmalib := $(abspath $(MAGMA_DIR))/lib
+$(MAGMA): INNER.c += -x c++ -DADD_ $(patsubst -I%,-isystem %,$(CUDA_INCLUDE)) \
+  $(addprefix -isystem $(abspath $(MAGMA_DIR))/,include sparse/include)
+$(MAGMA): LINK.spike += -L$(magmalib) -Wl,-rpath,$(magmalib) -lmagma_sparse -lmagma
 $(OUTER) $(TUTORIALS) $(PETSCTESTS): $(BINDIR)/%: %.c $(so)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "     CC $<")
@@ -493,6 +500,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
   SANITIZE=1              with AddressSanitizer and UBSan, built apart
   CUDA_ARCH="80 90"       compute capabilities of the GPU code
   CUDA_COMPRESS=size      GPU code in a quarter of the space, which takes longer to load
+  MAGMA_DIR=FOLDER        a MAGMA: the benchmark idrmagma, which compares with its IDR(s), is built too
   SPIKE_MATRICES=FOLDER   real matrices for tests that read them
   JOBS=N                  tests at once        V=1   whole command lines        CFLAGS=...   more flags
   -jN or SPIKE_JOBS=N     compilers at once (all cores, as far as memory allows)

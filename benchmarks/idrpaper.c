@@ -27,81 +27,8 @@ Efficiency: the paper's count of bytes (Table 3, formula 2; without smoothing le
  beside it in a cycle, each with its part of the roofline, both by MatMult(): the paper's Figure 6.\n\n";
 
 #include "common/csvfile.h"
+#include "common/idrshapes.h"
 #include "common/idrtime.h"
-#include "../tutorials/mmio.h"
-
-typedef struct {
-  const char *name;
-  PetscInt    n;
-  PetscReal   mean, padding; /* entries a row; what slices of 32 rows add to them */
-} Shape;
-
-static const Shape shapes[] = {{"scircuit", 170998, 5.61, 1.5135},           {"thermomech_dk", 204316, 13.93, 0.1553},
-                               {"webbase-1M", 1000005, 3.11, 2.1649},        {"nlpkkt80", 1062400, 27.02, 0.0129},
-                               {"dielFilterV2real", 1157456, 41.94, 0.7965}, {"thermal2", 1228045, 6.99, 0.2339},
-                               {"af_shell10", 1508065, 34.93, 0.0015},       {"ML_Geer", 1504002, 73.72, 0.0035},
-                               {"G3_circuit", 1585478, 4.83, 0.0174},        {"Transport", 1602111, 14.67, 0.0035}};
-
-/*
-  Rows, entries a row and padding of a shape: one row of 32 in the mean is long, by as much as makes the expected
-  maximum of a slice what it is. Columns lie near the diagonal and in clusters whose distances grow to n^(2/3), as those
-  of meshes do; entries of groups of eight rows are neighbours.
-*/
-static PetscErrorCode Shaped(const Shape *shape, PetscReal scale, MatType type, Mat *A)
-{
-  const PetscInt  n     = PetscMax(64, (PetscInt)(scale * shape->n));
-  const PetscReal often = 1.0 / 32.0, seen = 1.0 - PetscPowReal(31.0 / 32.0, 32.0),
-                  extra = shape->mean * shape->padding / (seen - often), base = shape->mean - often * extra,
-                  reach = PetscPowReal((PetscReal)n, 2.0 / 3.0);
-  PetscInt    *ai, *aj;
-  PetscInt64   nz = 0;
-  PetscScalar *aa;
-  Mat          B;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n + 1, &ai));
-  ai[0] = 0;
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscReal wanted = base + (Uniform((uint64_t)i, 1) < 2.0 * often - 1.0 ? extra : 0.0),
-                    whole  = PetscFloorReal(wanted);
-    const PetscInt length  = PetscMax(1, PetscMin(n, (PetscInt)whole +
-                                                       (0.5 + 0.5 * Uniform((uint64_t)i, 2) < wanted - whole ? 1 : 0)));
-
-    nz += length;
-    PetscCheck(nz <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "More entries than PetscInt counts");
-    ai[i + 1] = (PetscInt)nz;
-  }
-  PetscCall(PetscMalloc2(nz, &aj, nz, &aa));
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscInt length = ai[i + 1] - ai[i];
-    PetscInt      *row    = aj + ai[i];
-
-    for (PetscInt k = 0; k < length; k++) {
-      const PetscInt  cluster = k / 3 + (k % 2 ? 1 : 0), side = k % 2 ? 1 : -1;
-      const PetscReal far    = 3.0 * cluster >= length ? 1.0 : 3.0 * cluster / length;
-      const PetscInt  offset = (PetscInt)(reach * far * far * far *
-                                         (1.0 + 0.1 * Uniform((uint64_t)(i / 8), (uint64_t)(10 + cluster))));
-      PetscInt        column = PetscMax(0, PetscMin(n - 1, k ? i + side * (offset + k % 3) : i));
-
-      for (PetscInt l = 0; l < k; l++) { /* the next free one */
-        if (row[l] == column) {
-          column = column + 1 < n ? column + 1 : 0;
-          l      = -1;
-        }
-      }
-      row[k] = column;
-    }
-    PetscCall(PetscSortInt(length, row));
-    for (PetscInt k = 0; k < length; k++)
-      aa[ai[i] + k] = row[k] == i ? 1.1 * length : Uniform((uint64_t)i, (uint64_t)(100 + k));
-  }
-  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, ai, aj, aa, &B));
-  PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(PetscFree(ai));
-  PetscCall(PetscFree2(aj, aa));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Places of slices of 32 rows */
 static PetscErrorCode CountPlaces(Mat A, PetscReal *places)
@@ -152,11 +79,12 @@ typedef struct {
 } Options;
 
 /* One matrix: a line for each s. paper: its padding in the paper, negative where it is not known */
-static PetscErrorCode Lines(const Options *o, const char name[], Mat A, PetscReal paper)
+static PetscErrorCode Lines(const void *ctx, const char name[], Mat A, PetscReal paper)
 {
-  MatInfo   info;
-  PetscReal places, product = 0.0, n;
-  PetscInt  rows;
+  const Options *o = (const Options *)ctx;
+  MatInfo        info;
+  PetscReal      places, product = 0.0, n;
+  PetscInt       rows;
 
   PetscFunctionBegin;
   PetscCall(CountPlaces(A, &places));
@@ -209,54 +137,20 @@ static PetscErrorCode Lines(const Options *o, const char name[], Mat A, PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunMatrices(const Options *o, PetscInt nfiles, char *files[], PetscInt nnames, char *names[],
-                                  PetscReal scale, MatType type)
-{
-  Mat A, B;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < nfiles; k++) {
-    char name[64], *slash, *dot;
-
-    PetscCall(MatLoadFile(PETSC_COMM_SELF, files[k], &B));
-    PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, &A));
-    PetscCall(MatDestroy(&B));
-    PetscCall(PetscStrrchr(files[k], '/', &slash));
-    PetscCall(PetscStrncpy(name, slash, sizeof(name)));
-    PetscCall(PetscStrstr(name, ".mtx", &dot));
-    if (dot) *dot = 0;
-    PetscCall(Lines(o, name, A, -1.0));
-    PetscCall(MatDestroy(&A));
-  }
-  for (size_t k = 0; !nfiles && k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
-    PetscBool wanted = (PetscBool)!nnames;
-
-    for (PetscInt i = 0; i < nnames && !wanted; i++) PetscCall(PetscStrcmp(names[i], shapes[k].name, &wanted));
-    if (!wanted) continue;
-    PetscCall(Shaped(&shapes[k], scale, type, &A));
-    PetscCall(Lines(o, shapes[k].name, A, shapes[k].padding));
-    PetscCall(MatDestroy(&A));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   Options   o = {{1, 2, 4, 8}, 16, 100, 4, PETSC_TRUE, PETSC_TRUE, 0.0, NULL};
-  PetscInt  copies[32], ncopies = 32, nfiles = 64, nnames = 16, values = 0;
-  PetscReal scale = 1.0, specified;
+  Matrices  matrices;
+  PetscInt  copies[32], ncopies = 32, values = 0;
+  PetscReal specified;
   PetscBool set;
-  char     *files[64], *names[16], type[64] = MATAIJ, csv[PETSC_MAX_PATH_LEN];
+  char      type[64] = MATAIJ, csv[PETSC_MAX_PATH_LEN];
   Mat       A;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-f", files, &nfiles, &set));
-  if (!set) nfiles = 0;
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-shapes", names, &nnames, &set));
-  if (!set) nnames = 0;
-  PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &scale, NULL));
+  PetscCall(MatricesFromOptions(&matrices));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-s", o.ss, &o.nss, &set));
   if (!set) o.nss = 4;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cycles", &o.cycles, NULL));
@@ -301,10 +195,9 @@ int main(int argc, char **argv)
                           "\n%-16s %8s %6s %6s %6s %2s %9s %9s %9s %6s %6s %6s %6s | %9s %9s %9s %9s\n", "matrix",
                           "rows", "nz/row", "pad, %", "paper", "s", "idr", "MatMult", "auto", "eff", "best", "padded",
                           "own", "product", "roofline", "rest", "roofline"));
-    PetscCall(RunMatrices(&o, nfiles, files, nnames, names, scale, type));
+    PetscCall(ForEachShape(&matrices, type, Lines, &o));
   }
-  for (PetscInt k = 0; k < nfiles; k++) PetscCall(PetscFree(files[k]));
-  for (PetscInt k = 0; k < nnames; k++) PetscCall(PetscFree(names[k]));
+  PetscCall(MatricesDestroy(&matrices));
   PetscCall(BenchCSVClose(csv, &o.csv));
   PetscCall(PetscFinalize());
   return 0;
