@@ -23,10 +23,10 @@ static char help[] = "IDR(s) of MAGMA with smoothing, on the matrices of idrpape
   -bench_mat_type t  of the matrix of KSPIDRFUSED (aijcusparse)\n\
   -csv FILE          the same, in a file\n\n\
 The right-hand side is 1, x begins with 0. \"loop\": MAGMA's own time, from behind its setup to the end of the\n\
- iterations; \"whole\": of the function, with vectors, the initial residual, and the shadow space, which it makes on the\n\
- host in each solve. A timed solve ends before its last cycle where squares of norms underflow: \"products\" says\n\
- where, and the smoothed solution is not a number then. Residuals are ||b - A x|| / ||b||, computed by PETSc on the\n\
- host.\n\n";
+ iterations; \"whole\": of the function, with vectors, the initial residual, and the shadow space, which it makes on\n\
+ the host in each solve. Where squares of norms underflow, the smoothed solution of a timed solve is not a number,\n\
+ and the solve ends before its last cycle: \"prod\" says after how many products. Residuals are ||b - A x|| / ||b||,\n\
+ computed by PETSc on the host.\n\n";
 
 #include "common/csvfile.h"
 #include "common/idrshapes.h"

@@ -206,5 +206,7 @@ refuses "run: a row that is not there" 'has no row "table 9", but table 1, one m
 refuses "run: nobody says where programs are" 'where are the programs' python3 "$paper" paper-999
 passes "list: commands, and what rows need" 'one more: .*needs SPIKE_MKL=libmkl_rt.so.3, a GPU' \
   env -u SPIKE_MKL python3 "$paper" --list paper-999
+passes "list: what MAGMA's row needs" 'figure 5 magma: .*needs a GPU, a program that calls MAGMA' \
+  env CUDA_VISIBLE_DEVICES= python3 "$paper" --list --build stub paper-003
 passes "recorded figures" 'block, 80 partitions, d = 10 +1.2' python3 "$paper" --recorded --out out paper-000
 finish

@@ -11,11 +11,9 @@ trap 'rm -rf "$scratch"' EXIT
 nodevice='/PETSC_HAVE_\(CUDA\|CUDA_VERSION.*\|CUPM\|DEVICE\|NVTX\) /d'
 flags="-std=gnu11 -fsyntax-only -DSPIKE_ISA=base -Wall -Werror=implicit-function-declaration"
 flags="$flags -Werror=incompatible-pointer-types"
-shopt -s nullglob
+shopt -s nullglob extglob
 sources=(src/*.c src/*/*.c src/*/*/*.c src/*/*/*/*.c tests/*.c tests/*/*.c tutorials/*.c)
-sources+=(benchmarks/*.c benchmarks/*/*.c)
-# What wants headers that come with neither PETSc nor CUDA: of MAGMA
-sources=("${sources[@]/benchmarks\/idrmagma.c/}")
+sources+=(benchmarks/!(idrmagma).c benchmarks/*/*.c) # idrmagma wants headers of MAGMA
 devicesources=(benchmarks/*/cuda/*.c)
 
 # compile NAME COMPILER...: each of the files on standard input, nproc at a time; NAME: for what. $output is a file of

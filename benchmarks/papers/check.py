@@ -13,6 +13,7 @@ OTHERS = {"-mat_type": "MatSetFromOptions", "-use_gpu_aware_mpi": "PetscInitiali
           "-da_grid_z": "DMSetFromOptions", "_pc_type": "KSPSetFromOptions", "_ksp_rtol": "KSPSetFromOptions",
           "_ksp_type": "KSPSetFromOptions"}
 TOOLS = {"ncu", "python3", "mpiexec"}  # their options are their own
+OPTIONAL = {"idrmagma"}  # built only where MAGMA is
 FUNCTIONS = {"least", "most", "min", "max", "float", "sqrt"}
 
 
@@ -155,7 +156,7 @@ def check_row(place, row, top, build, helps):
 
 
 def ask(build, top, name):
-    """The help of a built program, with which it ends; '' where it is older than its source."""
+    """The help of a built program, with which it ends; '' where it is older than its source, or need not be there."""
     for folder in ("benchmarks", "tutorials"):
         path = pathlib.Path(build) / folder / name
         source = next((s for s in (top / folder / f"{name}.c", top / folder / name / f"{name}.c") if s.is_file()), None)
@@ -163,7 +164,7 @@ def ask(build, top, name):
             if source and source.stat().st_mtime > path.stat().st_mtime:
                 return ""
             return subprocess.run([str(path), "-help", "intro"], capture_output=True, text=True, timeout=100).stdout
-    return f"{name} is not built"
+    return "" if name in OPTIONAL else f"{name} is not built"
 
 
 def check(here, top, names, build):

@@ -6,8 +6,8 @@ A section is a row: a table, a figure or a claim of the paper. Its keys:
   what, section, setting  what the paper shows, where, and how it was measured
   command               a line for each run on a GPU
   host                  the same on a machine without one; without the key the row needs a GPU
-  needs                 of gpu (also for `host`), gpus (two or more, where there is a GPU), cudss, mkl, matrices, table,
-                        single, complex, ncu: what the row cannot do without
+  needs                 of gpu (also for `host`), gpus (two or more, where there is a GPU), cudss, mkl, magma, matrices,
+                        table, single, complex, ncu: what the row cannot do without
   context, read         regular expressions, one a line, with named groups: a line that `context` matches gives values
                         to the records after it, one that `read` matches is a record. The first line is "$ " and the
                         command. `read = csv`: the files that programs write to {csv}
@@ -41,7 +41,7 @@ import shlex
 
 KEYS = {"what", "section", "setting", "command", "host", "needs", "context", "read", "recorded", "where", "figures",
         "peer", "differs", "picture"}
-NEEDS = {"gpu", "gpus", "cudss", "mkl", "matrices", "table", "single", "complex", "ncu"}
+NEEDS = {"gpu", "gpus", "cudss", "mkl", "magma", "matrices", "table", "single", "complex", "ncu"}
 WORDS = {"gpus", "cores", "each", "cudss", "mkl", "matrices", "table", "csv"}
 
 
