@@ -238,7 +238,7 @@ PetscErrorCode PCSpikeCutsPlace_Private(PC pc, PetscBool open, PetscBool alone, 
   /* tridiagonal systems are found by themselves */
   other = look && open && alone && s->cuts.count && s->type != PC_SPIKE_BLOCK && K > 1
           ? (*b->k->partitions)(n, b->kl, b->ku, s->precision, PETSC_MIN_REAL, PCSpikeMayNeglect_Private(s),
-                                PCSpikeExchanges_Private(s), PC_SPIKE_TRUNCATED, &unused)
+                                PCSpikeExchanges_Private(s), b->cholesky, PC_SPIKE_TRUNCATED, &unused)
           : 1; /* as where nothing couples them */
   other = PetscMin(other, PetscMin(most, s->cuts.count + 1));
   room  = PetscMax(*np, other);

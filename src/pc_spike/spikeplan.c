@@ -49,7 +49,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc, PetscInt nparts, const SpikeCSR parts[
   else if (np == PETSC_DECIDE) {
     open = PETSC_TRUE;
     np   = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected, PCSpikeMayNeglect_Private(s),
-                             PCSpikeExchanges_Private(s), s->type, &full);
+                             PCSpikeExchanges_Private(s), b->cholesky, s->type, &full);
     np   = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));
   } else { /* as many of those that were asked for as have K rows each, one row where nothing couples them */
     np = PetscMax(1, PetscMin(np, s->type != PC_SPIKE_BLOCK ? b->n / PetscMax(K, 1) : b->n));

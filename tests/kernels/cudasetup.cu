@@ -97,9 +97,9 @@ static void Result(int topic, const Problem &pr, const char *what, double error,
 
 /*
   kinds: 0 natural, one piece; 1 as on one of several ranks: two pieces with a column map, couplings outside; 2
-  permuted; 3 missing entries, stored zeros, empty rows and entries outside the band
+  permuted; 3 missing entries, stored zeros, empty rows and entries outside the band; 4 as 3, nothing outside
 */
-#define NKINDS 4
+#define NKINDS 4 /* of all shapes */
 static void MakeProblem(const Shape &sh, PetscInt kind, PetscSpikePrecision precision, PetscBool coupled, Problem &pr)
 {
   PetscInt                           k = 0;
@@ -128,9 +128,9 @@ static void MakeProblem(const Shape &sh, PetscInt kind, PetscSpikePrecision prec
   for (PetscInt i = 0; i < n; i++)
     for (PetscInt j = i - kl; j <= i + ku; j++) {
       if (kind != 1 && (j < 0 || j >= n)) continue;
-      if (kind == 3 && (Uniform() < -0.4 || i % 37 == 36) && i != j) continue;
+      if (kind >= 3 && (Uniform() < -0.4 || i % 37 == 36) && i != j) continue;
       pr.a[(size_t)i * ld + j - i + kl] = Random();
-      if (kind == 3 && Uniform() < -0.9 && i != j) pr.a[(size_t)i * ld + j - i + kl] = 0.0;
+      if (kind >= 3 && Uniform() < -0.9 && i != j) pr.a[(size_t)i * ld + j - i + kl] = 0.0;
     }
   for (PetscInt i = 0; i < n; i++) { /* diagonal: sum of the others of its row, not all of one sign */
     double sum = 0.5;
@@ -159,7 +159,7 @@ static void MakeProblem(const Shape &sh, PetscInt kind, PetscSpikePrecision prec
       const PetscScalar v    = pr.a[(size_t)i * ld + j - i + kl];
       const int         part = kind == 1 && (j < 0 || j >= n);
 
-      if (v == PetscScalar(0.0) && (kind != 3 || Uniform() < 0.0)) continue; /* some stored zeros */
+      if (v == PetscScalar(0.0) && (kind < 3 || Uniform() < 0.0)) continue; /* some stored zeros */
       if (j < 0 || j >= n) {
         if (kind != 1) continue;
         /* columns of the second piece are numbered by a map whose entries count from row 1000 of the whole matrix */
@@ -474,26 +474,31 @@ static void TestOtherValues(const Problem &pr, SpikeBand *host, SpikeBand *s, Sp
 }
 
 /*
-  A fill that may be left to the factorization, twice: factors, couplings, sums and pivots as from both apart. Full
-  bands of one tile on either side are left to it, until a pivot was bad
+  A fill that may be left to the factorization, twice, with the values at an odd place the second time: factors,
+  couplings, sums and pivots as from both apart. Bands of one tile on either side, with all entries in them, are left to
+  it, until a pivot was bad
 */
 static void TestLate(Problem &pr, const SpikeCSR parts[], const PetscInt *newrow, PetscReal tol, PetscReal boost,
                      const SpikeBand &apart, const std::vector<PetscScalar> &factors, const SpikeFillStats &hst,
                      const SpikePivot &pivot)
 {
-  const size_t   nB = (size_t)(pr.np + 1) * pr.ku * pr.ku, nC = (size_t)(pr.np + 1) * pr.kl * pr.kl;
-  const PetscInt K     = PetscMax(pr.kl, pr.ku);
-  const bool     fills = !PetscDefined(USE_COMPLEX) && PetscDefined(USE_REAL_DOUBLE) && pr.kl == pr.ku && K > 16 &&
-                     K <= 32 && pr.n >= 100 && !pr.kind && pr.precision == PETSC_SPIKE_PRECISION_DOUBLE;
-  const bool good = pivot.badrow < 0 && !pivot.nboost;
-  SpikeBand  s;
-  SpikeCUDA *h;
-  bool       leaves;
+  const size_t nB = (size_t)(pr.np + 1) * pr.ku * pr.ku, nC = (size_t)(pr.np + 1) * pr.kl * pr.kl;
+  const bool   good   = pivot.badrow < 0 && !pivot.nboost;
+  SpikeCSR     its[2] = {parts[0], parts[1]};
+  PetscScalar *odd;
+  SpikeBand    s;
+  SpikeCUDA   *h;
+  bool         leaves;
 
   MakeBand(pr, &SpikeBandKernels_CUDA, &s);
   h      = (SpikeCUDA *)s.data;
   s.late = PETSC_TRUE;
-  leaves = fills && h->t.tilerows >= 10;
+  leaves = !PetscDefined(USE_COMPLEX) && PetscDefined(USE_REAL_DOUBLE) && h->t.T > 16 && h->t.QL <= 1 && h->t.QU <= 1 &&
+           h->t.tilerows >= 10 && pr.n >= 100 && (pr.kind == 0 || pr.kind == 4) &&
+           pr.precision == PETSC_SPIKE_PRECISION_DOUBLE;
+  CheckCUDA(cudaMalloc((void **)&odd, (pr.aa[0].size() + 1) * sizeof(*odd)));
+  CheckCUDA(cudaMemset(odd, 0xFF, sizeof(*odd)));
+  CheckCUDA(cudaMemcpy(odd + 1, parts[0].aa, pr.aa[0].size() * sizeof(*odd), cudaMemcpyDeviceToDevice));
   for (int twice = 0; twice < 2; twice++) {
     SpikePivot               piv = {tol, boost, 0, -1, 0.0};
     SpikeFillStats           st;
@@ -505,7 +510,8 @@ static void TestLate(Problem &pr, const SpikeCSR parts[], const PetscInt *newrow
       CheckCUDA(cudaMemset(s.dC, 0xFF, nC * sizeof(PetscScalar)));
     }
     PetscCallAbort(PETSC_COMM_SELF, (*s.k->begin)(&s));
-    PetscCallAbort(PETSC_COMM_SELF, (*s.k->fill)(&s, pr.kind == 1 ? 2 : 1, parts, newrow, &st));
+    if (twice) its[0].aa = odd + 1;
+    PetscCallAbort(PETSC_COMM_SELF, (*s.k->fill)(&s, pr.kind == 1 ? 2 : 1, its, newrow, &st));
     if (leaves && (good || !twice)) Result(TEST_LATE, pr, "is left", h->left.aa ? 0 : 1, 0);
     PetscCallAbort(PETSC_COMM_SELF, (*s.k->factor)(&s, &piv, NULL, NULL));
     Result(TEST_LATE, pr, "is still left", h->left.aa ? 1 : 0, 0);
@@ -528,6 +534,7 @@ static void TestLate(Problem &pr, const SpikeCSR parts[], const PetscInt *newrow
       Result(TEST_LATE, pr, "C", memcmp(C.data(), wantC.data(), nC * sizeof(PetscScalar)) ? 1 : 0, 0);
     }
   }
+  CheckCUDA(cudaFree(odd));
   PetscCallAbort(PETSC_COMM_SELF, (*s.k->destroy)(&s));
 }
 
@@ -805,6 +812,22 @@ static void TestManyPartitions(void)
     }
 }
 
+/* Long partitions whose rows have any numbers of entries, all in the band; and as many as there are banks of memory */
+static void TestRowLengths(PetscInt kl, PetscInt ku)
+{
+  const Shape many[] = {{5, 17, 17, {180, 260, 181}}, {3, 24, 24, {250, 241}}, {4, 25, 25, {260, 330, 26}},
+                        {3, 31, 16, {330, 321}},      {3, 15, 32, {350, 320}}, {5, 32, 32, {32, 320, 64, 333}}};
+  Problem     pr;
+
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(many); i++)
+    for (int kind = 0; kind <= 4; kind += 4)
+      for (int coupled = 0; coupled < 2; coupled++) {
+        if (kl >= 0 && (many[i].kl != kl || many[i].ku != ku)) continue;
+        MakeProblem(many[i], kind, PETSC_SPIKE_PRECISION_DOUBLE, (PetscBool)coupled, pr);
+        TestProblem(pr, 1e-13, 0.0, true);
+      }
+}
+
 /* A row with entries in all columns: no map */
 static void TestFullRow(void)
 {
@@ -845,6 +868,7 @@ int main(int argc, char **argv)
     TestShape(shapes[i]);
     if (PetscMax(shapes[i].kl, shapes[i].ku) <= 130) TestPivots(shapes[i]);
   }
+  TestRowLengths(only[0], only[1]);
   if (only[0] < 0) {
     TestOverflow();
     TestManyPartitions();

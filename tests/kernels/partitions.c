@@ -30,8 +30,10 @@ static PetscErrorCode Report(PetscBool ok, const char what[], const SpikeShape *
     nfailed++;
     PetscCall(PetscPrintf(PETSC_COMM_SELF,
                           "not ok %d - %s: last at n %" PetscInt_FMT ", kl,ku %" PetscInt_FMT ",%" PetscInt_FMT
-                          ", %" PetscInt_FMT " bytes, %" PetscInt_FMT " multiprocessors, falloff %g\n",
-                          ntests, what, s->n, s->kl, s->ku, s->bytes, s->multiprocessors, (double)s->falloff));
+                          ", %" PetscInt_FMT " bytes, %" PetscInt_FMT " multiprocessors, %" PetscInt_FMT
+                          " clusters, falloff %g\n",
+                          ntests, what, s->n, s->kl, s->ku, s->bytes, s->multiprocessors, s->clusters,
+                          (double)s->falloff));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,7 +228,7 @@ static PetscErrorCode TestNeglect(void)
                   {-0.0025, 53, PETSC_FALSE},
                   {-0.005, 104, PETSC_FALSE},
                   {-0.0071, 132, PETSC_FALSE}};
-  SpikeShape s = {200000, 50, 50, 8, 132, 0, (PetscReal)1e-4, {1, 1, 1}};
+  SpikeShape s = {200000, 50, 50, 8, 132, 0, (PetscReal)1e-4, {1, 1, 1}, 0};
   PetscReal  usual, tight, coarse;
   PetscBool  ok = PETSC_TRUE, full;
   PetscInt   np;
@@ -419,9 +421,9 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   for (size_t t = 0; t < CountOf(topics); t++) {
     PetscBool  ok   = PETSC_TRUE;
-    SpikeShape last = {0, 0, 0, 0, 0, 0, 0, {0, 0, 0}};
+    SpikeShape last = {0, 0, 0, 0, 0, 0, 0, {0, 0, 0}, 0};
 
-    for (size_t k = 0; k < CountOf(rows) * CountOf(widths) * CountOf(devices) * CountOf(falloffs) * 2; k++) {
+    for (size_t k = 0; k < CountOf(rows) * CountOf(widths) * CountOf(devices) * CountOf(falloffs) * 3; k++) {
       size_t     i = k;
       SpikeShape s;
 
@@ -435,6 +437,7 @@ int main(int argc, char **argv)
       s.falloff = falloffs[i % CountOf(falloffs)];
       i /= CountOf(falloffs);
       s.bytes       = i ? 8 : 4;
+      s.clusters    = i == 2 && PetscMax(s.kl, s.ku) > 128 ? (s.multiprocessors + 2) / 3 : 0;
       s.neglect     = (PetscReal)1e-4;
       s.pace.launch = s.pace.memory = s.pace.step = 1;
       if (!(*topics[t])(&s)) {

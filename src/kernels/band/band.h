@@ -322,11 +322,11 @@ struct _n_SpikeBandKernels {
   /*
     Partitions that suit n rows when the user leaves the number open; falloff of the spikes as expected, below 0, or 0
     where nothing is known of them, PETSC_MIN_REAL where nothing couples partitions; neglect: the fraction of a tip that
-    PC_SPIKE_AUTO lets truncation leave out; exchanges: of rows. *full: whether full SPIKE is the better way, of
-    PC_SPIKE_AUTO only
+    PC_SPIKE_AUTO lets truncation leave out; exchanges: of rows; cholesky: L D L^H. *full: whether full SPIKE is the
+    better way, of PC_SPIKE_AUTO only
   */
   PetscInt (*partitions)(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision, PetscReal falloff,
-                         PetscReal neglect, PetscBool exchanges, PCSpikeType, PetscBool *full);
+                         PetscReal neglect, PetscBool exchanges, PetscBool cholesky, PCSpikeType, PetscBool *full);
 
   /* Bytes of memory that this backend can hope to get: of the host, for all ranks of a node together */
   PetscErrorCode (*memory)(PetscReal *);

@@ -279,12 +279,15 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
 }
 
 static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision precision,
-                                     PetscReal falloff, PetscReal neglect, PetscBool exchanges, PCSpikeType type,
-                                     PetscBool *full)
+                                     PetscReal falloff, PetscReal neglect, PetscBool exchanges, PetscBool cholesky,
+                                     PCSpikeType type, PetscBool *full)
 {
   const PetscInt     bytes = (PetscInt)(SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal)));
   const SpikeDevice *gpu;
-  SpikeShape         shape = {n, kl, ku, bytes, 0, falloff, neglect, {1, 1, 1}};
+  PetscInt           start[] = {0, n};
+  SpikeShape         shape   = {n, kl, ku, bytes, 0, falloff, neglect, {1, 1, 1}, 0};
+  SpikeBand          band    = {};
+  SpikeTiles         tiles;
   PetscInt           np;
 
   *full = (PetscBool)(type == PC_SPIKE_FULL);
@@ -292,6 +295,15 @@ static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, Petsc
   if (kl == 1 && ku == 1 && SpikePrecisionBytes(precision) == sizeof(PetscReal)) return 1;
   PetscCallAbort(PETSC_COMM_SELF, SpikeDeviceGet(&gpu));
   shape.multiprocessors = gpu->multiprocessors;
+  band.n                = n;
+  band.kl               = kl;
+  band.ku               = ku;
+  band.np               = 1;
+  band.start            = start;
+  band.precision        = precision;
+  SpikeTilesShape_Private(&band, &tiles);
+  if (!exchanges && !cholesky)
+    PetscCallAbort(PETSC_COMM_SELF, SpikeFactorClusters_CUDA(&tiles, precision, gpu, &shape.clusters));
   PetscCallAbort(PETSC_COMM_SELF, SpikePace_CUDA(gpu, &shape.pace));
   if (type == PC_SPIKE_AUTO) np = SpikePartitionsChooseAuto(&shape, full);
   else np = type == PC_SPIKE_FULL ? SpikePartitionsChooseFull(&shape) : SpikePartitionsChoose(&shape);

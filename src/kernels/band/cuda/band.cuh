@@ -51,6 +51,9 @@ PETSC_INTERN size_t SpikeFillScratch_CUDA(const SpikeTiles *);
 PETSC_INTERN PetscErrorCode SpikeFactor_CUDA(SpikeBand *, SpikePivot *, SpikePivot *, PetscReal[]);
 /* of holds(): whether what the kernels keep in shared memory fits there */
 PETSC_INTERN bool SpikeFactorHolds_CUDA(const SpikeTiles *, const SpikeDevice *);
+/* how many partitions are factored at once, where clusters of thread blocks do that, else 0 */
+PETSC_INTERN PetscErrorCode SpikeFactorClusters_CUDA(const SpikeTiles *, PetscSpikePrecision, const SpikeDevice *,
+                                                     PetscInt *);
 /* factor_cholesky.cu: whether L D L^T is computed, which reads the lower half of the band only */
 PETSC_INTERN bool           SpikeFactorIsCholesky_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *);
 PETSC_INTERN bool           SpikeTipsHold_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *);

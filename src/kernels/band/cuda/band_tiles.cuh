@@ -106,13 +106,14 @@ struct SpikeFillMap {
   int                 state;           /* 0: not looked at yet, 1: there is one, 2: of the factorization, -1: none */
   int                 rows, tilerows;  /* shape of a unit of work */
   int                 units, chunks;   /* of the matrix */
-  int                 codes;           /* of a lane in a chunk */
+  int                 codes;           /* of a lane in a chunk; state 2: of a row */
   int                 extra;           /* most entries of a row that lie outside the band */
   int                 threads, blocks; /* of a fill */
-  unsigned short     *code;            /* [chunks * 32 * codes] */
+  unsigned short     *code;            /* [chunks * 32 * codes]; state 2: as SpikeFilledPlan has it */
   unsigned long long *chunk;           /* [chunks] */
   int                *unit;            /* [units + 1] its first chunk, and two counters */
   PetscReal           bytes;
+  bool                apart; /* fills are not to be left to the factorization */
 };
 
 struct SpikeTriSystems; /* systems.cu */

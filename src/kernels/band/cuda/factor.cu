@@ -61,6 +61,7 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
   SpikePivotPolicy policy   = {(double)pivot->tol, PetscMax((double)pivot->boost, 0.0), SpikePrecisionMax(s->precision),
                                SpikePrecisionLeast(s->precision), pivot->relative ? &h->report->fill.value[3] : NULL};
   const bool       cholesky = SpikeFactorIsCholesky_CUDA(s, &h->t, h->gpu);
+  bool             done;
 
   PetscFunctionBegin;
   pivot->nboost = 0;
@@ -76,7 +77,10 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
   }
   if (cholesky) PetscCall(SpikeFactorCholesky_CUDA(s, &policy));
   else if (h->t.T <= 16) PetscCall(SpikeFactorSmall_CUDA(s, &policy));
-  else SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactorLarge<F>(s, policy)));
+  else {
+    PetscCall(SpikeFactorCluster_CUDA(s, &policy, &done));
+    if (!done) SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactorLarge<F>(s, policy)));
+  }
   if (s->precision != PETSC_SPIKE_PRECISION_DOUBLE) {
     const unsigned int exponent = s->precision == PETSC_SPIKE_PRECISION_SINGLE ? 0x7F800000u
                                 : s->precision == PETSC_SPIKE_PRECISION_BF16   ? 0x7F80u

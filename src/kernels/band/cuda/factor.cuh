@@ -41,6 +41,12 @@ PETSC_INTERN PetscErrorCode SpikeFactorSmall_CUDA(SpikeBand *, const SpikePivotP
 template <typename F>
 PetscErrorCode SpikeFactorLarge(SpikeBand *, const SpikePivotPolicy &);
 
+/*
+  factor_cluster.cu: T > 24, in double precision, where a cluster of thread blocks has room for the tiles of a step that
+  one has not; *done <- whether it was such a band, and a device that has clusters
+*/
+PETSC_INTERN PetscErrorCode SpikeFactorCluster_CUDA(SpikeBand *, const SpikePivotPolicy *, bool *done);
+
 /* factor_cholesky.cu: of the bands for which SpikeFactorIsCholesky_CUDA() is true */
 PETSC_INTERN PetscErrorCode SpikeFactorCholesky_CUDA(SpikeBand *, const SpikePivotPolicy *);
 

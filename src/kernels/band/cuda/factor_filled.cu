@@ -22,7 +22,7 @@ template <int N8, bool WHOLE>
 static PetscErrorCode SpikeFactorFilled_Private(SpikeBand *s, const SpikeFilledPlan &f, const SpikePivotPolicy &policy)
 {
   SpikeCUDA   *h    = (SpikeCUDA *)s->data;
-  const size_t each = sizeof(SpikeWarpShared<double, N8>), room = (size_t)h->gpu->shared - SPIKE_FACTOR_STATIC;
+  const size_t each = sizeof(SpikeFilledShared<N8>), room = (size_t)h->gpu->shared - SPIKE_FACTOR_STATIC;
   const int    pairs  = (int)PetscMin(SPIKE_FACTOR_WARPS, room / each);
   const size_t bytes  = PetscMax(pairs * each, 128 * sizeof(SpikeFillSeen));
   const auto   kernel = SpikeFactorFilled_Kernel<N8, WHOLE>;
@@ -41,8 +41,8 @@ PetscErrorCode SpikeFactorFilled_CUDA(SpikeBand *s, const SpikePivotPolicy *poli
 {
   SpikeCUDA            *h   = (SpikeCUDA *)s->data;
   const SpikeFillMap   *map = &h->map;
-  const SpikeFilledPlan f   = {SpikeFillTiles(s), s->dB,      s->dC,     {h->left.aa},
-                               map->code,         map->chunk, map->unit, SpikeFillMagic(h->t.T)};
+  const SpikeFilledPlan f   = {SpikeFillTiles(s), s->dB,     s->dC,          h->left.ai,
+                               h->left.aa,        map->code, map->codes / 4, SpikeFillMagic(h->t.T)};
 
   PetscFunctionBegin;
   if (h->t.T <= 24) PetscCall((SpikeFactorFilled_Private<3, false>(s, f, *policy)));
@@ -51,22 +51,47 @@ PetscErrorCode SpikeFactorFilled_CUDA(SpikeBand *s, const SpikePivotPolicy *poli
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeFillMapLeave_CUDA(SpikeBand *s, int ld)
+/*
+  map.state <- 2 where all entries lie in the band, the codes, as many for each row as the longest one has, are not many
+  more than the entries, and memory is there; else the map is as it was. The host waits twice
+*/
+PetscErrorCode SpikeFilledMapCreate_CUDA(SpikeBand *s, const SpikeCSR *A, PetscReal entries)
 {
-  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
-  SpikeFillMap      *map    = &h->map;
-  const PetscInt64   codes  = (PetscInt64)map->chunks * 32 * map->codes;
-  const unsigned int blocks = (unsigned int)PetscMin((codes + 255) / 256, 16384);
-  const cudaStream_t stream = (cudaStream_t)s->stream;
+  SpikeCUDA         *h        = (SpikeCUDA *)s->data;
+  SpikeFillMap      *map      = &h->map;
+  const SpikeTiles  *t        = &h->t;
+  const cudaStream_t stream   = (cudaStream_t)s->stream;
+  const PetscInt64   tilerows = (PetscInt64)t->np * t->tilerows;
+  const unsigned int blocks   = (unsigned int)PetscMin((tilerows + 7) / 8, 8 * h->gpu->multiprocessors);
+  const int          magic    = SpikeFillMagic(t->T);
+  int               *found, most, outside, groups; /* found: most entries of a row, whether one lies outside */
 
   PetscFunctionBegin;
-  if (map->extra) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(map->codes == SPIKE_FILLED_CODES && map->tilerows == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "A map of %d codes and %d tile rows", map->codes, map->tilerows);
-  if (h->t.T <= 24) SpikeFilledCodes_Kernel<3><<<blocks, 256, 0, stream>>>(h->t, ld, codes, map->code);
-  else SpikeFilledCodes_Kernel<4><<<blocks, 256, 0, stream>>>(h->t, ld, codes, map->code);
+  PetscCall(SpikeFillMapMalloc(map, 7, &map->unit)); /* for SpikeFillMapTicket() */
+  if (!map->unit) PetscFunctionReturn(PETSC_SUCCESS);
+  map->units = 0;
+  PetscCallCUDA(cudaMemsetAsync(map->unit, 0, 7 * sizeof(int), stream));
+  found = map->unit;
+  SpikeFilledMost_Kernel<<<(unsigned int)PetscMin((s->n + 255) / 256, 1024), 256, 0, stream>>>(s->n, A->ai, found);
   PetscCallCUDA(cudaGetLastError());
-  map->state = 2;
+  PetscCallCUDA(cudaMemcpyAsync(&most, found, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  groups = (most + 3) / 4;
+  if (most <= 2 * t->T + 1 && 128.0 * groups * tilerows <= 4 * entries + 65536)
+    PetscCall(SpikeFillMapMalloc(map, PetscMax(1, tilerows * groups * 128), &map->code));
+  if (map->code) {
+    if (t->T <= 24) SpikeFilledCodes_Kernel<3><<<blocks, 256, 0, stream>>>(*t, *A, magic, groups, map->code, found + 1);
+    else SpikeFilledCodes_Kernel<4><<<blocks, 256, 0, stream>>>(*t, *A, magic, groups, map->code, found + 1);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCallCUDA(cudaMemcpyAsync(&outside, found + 1, sizeof(int), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    if (!outside) {
+      map->state = 2;
+      map->codes = 4 * groups;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCall(SpikeFillMapDestroy_CUDA(map));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,7 +107,7 @@ PetscErrorCode SpikeFactorFilled_CUDA(SpikeBand *, const SpikePivotPolicy *)
   return PETSC_ERR_PLIB;
 }
 
-PetscErrorCode SpikeFillMapLeave_CUDA(SpikeBand *, int)
+PetscErrorCode SpikeFilledMapCreate_CUDA(SpikeBand *, const SpikeCSR *, PetscReal)
 {
   return PETSC_SUCCESS;
 }

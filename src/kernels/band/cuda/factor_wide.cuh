@@ -7,6 +7,13 @@
 
 #include "factor_tiles.cuh"
 
+__device__ static inline void SpikePrefetch(const void *global, unsigned int bytes)
+{
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
+#endif
+}
+
 /*
   Step j, D_jj inverted by the first warp before:
     panels    L_ij <- A_ij U^-1_jj,  i = j + 1 .. j + QL         U_jk <- L^-1_jj A_jk,  k = j + 1 .. j + QU
@@ -91,6 +98,16 @@ struct SpikeBlockTiles {
       if (has(m, n, e) && (on || (below ? QL : QU) > 0)) *to = F(d[m][n][e]);
     }
   }
+  /* Into the cache what step j + 2 is the first to touch: a tile a lane, nbelow + nabove + 1 of them */
+  __device__ void prefetch(int j, int nbelow, int nabove, int lane, int steps) const
+  {
+    const int i = lane < nbelow ? j + 2 + nbelow : j + 2 + lane - nbelow,
+              k = lane < nbelow ? j + 2 + lane : j + 2 + nabove;
+
+    if (lane <= nbelow + nabove && i < steps)
+      SpikePrefetch((const void *)((size_t)(i == k ? tile(i, i + QU) : tile(i, k)) & ~(size_t)15),
+                    (unsigned int)(T() * T() * sizeof(F)) & ~15u);
+  }
 };
 
 /* x <- tile U^-1 and x <- L^-1 tile, with L^-1 and U^-1 of the tile in s */
@@ -137,13 +154,6 @@ __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const
   }
 }
 
-__device__ static inline void SpikePrefetch(const void *global, unsigned int bytes)
-{
-#if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
-#endif
-}
-
 /* The warp that inverts is not on the same quarter of a multiprocessor as that of a block beside */
 __device__ static inline int SpikeWarpRotation(int warps)
 {
@@ -176,16 +186,6 @@ struct SpikeBlockStep {
   __device__ double *above(int b) const
   {
     return INSHARED ? place(0, b) : tiles + (split ? 2 + QL + warp : 1 + QL + b) * SIZE;
-  }
-  /* Into the cache what step j + 2 is the first to touch: a tile a lane */
-  __device__ void prefetch(int lane, int steps) const
-  {
-    const int i = lane < nbelow ? j + 2 + nbelow : j + 2 + lane - nbelow,
-              k = lane < nbelow ? j + 2 + lane : j + 2 + nabove;
-
-    if (i < steps)
-      SpikePrefetch((const void *)((size_t)(i == k ? P.tile(i, i + QU) : P.tile(i, k)) & ~(size_t)15),
-                    (unsigned int)(P.T() * P.T() * sizeof(F)) & ~15u);
   }
   /* L_j+i,j where below, else U_j,j+i */
   __device__ void panel(bool below, int i) const
@@ -294,7 +294,7 @@ __global__ void __launch_bounds__(32 * NWARPS, NWARPS == 8 ? 1 : 2)
 
     __syncthreads();
     if (threadIdx.x == 0) next = 1, nextstore = 0;
-    if (warp == NWARPS - 1 && lane <= nbelow + nabove) step.prefetch(lane, steps);
+    if (warp == NWARPS - 1) P.prefetch(j, nbelow, nabove, lane, steps);
 
     /*
       The first warp does the first tile of L and waits for the second one only, which begins with the first of U.

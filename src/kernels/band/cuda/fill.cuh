@@ -294,11 +294,11 @@ PETSC_INTERN PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *, const SpikeFill
 PETSC_INTERN PetscErrorCode SpikeFillMapDestroy_CUDA(SpikeFillMap *);
 PETSC_INTERN PetscErrorCode SpikeFillByMap_CUDA(SpikeBand *, const SpikeFillCSR *, const PetscInt *newrow);
 /*
-  factor_filled.cu: whether fills of this band may be left to a factorization that does both; its codes in the place of
-  those of a map with a slab of leading dimension ld, map.state 2, where they fit; and the factorization, which fills
+  factor_filled.cu: whether fills of this band may be left to a factorization that does both; its map of a pattern with
+  so many entries, where it can; and the factorization, which fills
 */
 PETSC_INTERN bool           SpikeFactorFills_CUDA(const SpikeBand *, const SpikeFillCSR *, const PetscInt *newrow);
-PETSC_INTERN PetscErrorCode SpikeFillMapLeave_CUDA(SpikeBand *, int ld);
+PETSC_INTERN PetscErrorCode SpikeFilledMapCreate_CUDA(SpikeBand *, const SpikeCSR *, PetscReal entries);
 struct SpikePivotPolicy;
 PETSC_INTERN PetscErrorCode SpikeFactorFilled_CUDA(SpikeBand *, const SpikePivotPolicy *);
 
@@ -306,4 +306,21 @@ PETSC_INTERN PetscErrorCode SpikeFactorFilled_CUDA(SpikeBand *, const SpikePivot
 static inline unsigned int *SpikeFillMapTicket(const SpikeFillMap *map)
 {
   return (unsigned int *)(map->unit + ((PetscInt64)map->units + 2) / 2 * 2 + 2);
+}
+
+/* *ptr <- count elements where there is room, else NULL; counted in map->bytes */
+template <typename X>
+static inline PetscErrorCode SpikeFillMapMalloc(SpikeFillMap *map, PetscInt64 count, X **ptr)
+{
+  bool fits;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeTryMalloc_CUDA((PetscCount)count, ptr, &fits));
+  if (!fits) {
+    PetscCall(PetscInfo(NULL, "No memory for the map of a band's entries (%zu bytes): fills search for their places\n",
+                        (size_t)count * sizeof(X)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  map->bytes += (PetscReal)count * sizeof(X);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -289,23 +289,6 @@ static PetscErrorCode SpikeFillResidents_Private(const SpikeFillMap *map, size_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *ptr <- count elements where there is room, else NULL; counted in map->bytes */
-template <typename X>
-static PetscErrorCode SpikeFillMalloc_Private(SpikeFillMap *map, PetscInt64 count, X **ptr)
-{
-  bool fits;
-
-  PetscFunctionBegin;
-  PetscCall(SpikeTryMalloc_CUDA((PetscCount)count, ptr, &fits));
-  if (!fits) {
-    PetscCall(PetscInfo(NULL, "No memory for the map of a band's entries (%zu bytes): fills search for their places\n",
-                        (size_t)count * sizeof(X)));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  map->bytes += (PetscReal)count * sizeof(X);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode SpikeFillMapDestroy_CUDA(SpikeFillMap *map)
 {
   PetscFunctionBegin;
@@ -335,7 +318,6 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
   unsigned long long *total, chunks;
   int                *extra, residents;
   size_t              shared;
-  bool                leaves;
   SpikeFillPlan       f;
 
   PetscFunctionBegin;
@@ -343,12 +325,15 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
   for (int k = 0; k < A->nparts; k++)
     PetscCallCUDA(cudaMemcpyAsync(&nnz[k], A->part[k].ai + s->n, sizeof(PetscInt), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  entries   = (PetscReal)nnz[0] + (PetscReal)nnz[1];
+  entries = (PetscReal)nnz[0] + (PetscReal)nnz[1];
+  if (!map->apart && SpikeFactorFills_CUDA(s, A, newrow) && entries / s->n * GT >= SPIKE_MAP_LONG) {
+    PetscCall(SpikeFilledMapCreate_CUDA(s, &A->part[0], entries));
+    if (map->state == 2) PetscFunctionReturn(PETSC_SUCCESS);
+  }
   map->rows = GT;
   while (map->rows > 4 && (size_t)columns * (map->rows | 1) * sizeof(PetscScalar) > SPIKE_MAP_SLAB)
     map->rows = (map->rows + 1) / 2;
-  leaves        = SpikeFactorFills_CUDA(s, A, newrow) && entries / s->n * GT >= SPIKE_MAP_LONG;
-  map->tilerows = map->rows < GT || leaves
+  map->tilerows = map->rows < GT
                   ? 1
                   : PetscMax(1, PetscMin(PetscMin(t->tilerows, 256 / GT),
                                          SPIKE_MAP_SMALL / (columns * (GT | 1) * (int)sizeof(PetscScalar))));
@@ -364,7 +349,7 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
   if (units > PETSC_INT32_MAX / 4) PetscFunctionReturn(PETSC_SUCCESS);
   map->units = (int)units;
   /* after the units, at an even place: a 64-bit sum, a ticket, a counter */
-  PetscCall(SpikeFillMalloc_Private(map, units + 7, &map->unit));
+  PetscCall(SpikeFillMapMalloc(map, units + 7, &map->unit));
   if (!map->unit) PetscFunctionReturn(PETSC_SUCCESS);
   total = (unsigned long long *)(map->unit + (units + 2) / 2 * 2);
   extra = (int *)(total + 1) + 1;
@@ -378,8 +363,8 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
   PetscCallCUDA(cudaStreamSynchronize(stream));
   if (chunks && chunks <= PETSC_INT32_MAX && 32.0 * chunks * map->codes <= 4 * entries + 65536) {
     map->chunks = (int)chunks;
-    PetscCall(SpikeFillMalloc_Private(map, (PetscInt64)chunks * 32 * map->codes, &map->code));
-    if (map->code) PetscCall(SpikeFillMalloc_Private(map, (PetscInt64)chunks, &map->chunk));
+    PetscCall(SpikeFillMapMalloc(map, (PetscInt64)chunks * 32 * map->codes, &map->code));
+    if (map->code) PetscCall(SpikeFillMapMalloc(map, (PetscInt64)chunks, &map->chunk));
   }
   if (!map->chunk) {
     PetscCall(SpikeFillMapDestroy_CUDA(map));
@@ -413,7 +398,6 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
                                                            blocks)));
       map->blocks = (int)PetscMin((PetscReal)units, PetscMin(SpikeFillBlocks(t), rounds * blocks));
       map->state  = residents ? 1 : -1; /* no map where a slab is too large for this device */
-      if (leaves && residents) PetscCall(SpikeFillMapLeave_CUDA(s, f.ld));
     }
   }
   if (map->state < 0) PetscCall(SpikeFillMapDestroy_CUDA(map));

@@ -116,7 +116,8 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
   if (h->fillstats && h->map.state == 2 && h->hostreport->again) { /* later ones would have to do all again too */
     PetscCall(PetscInfo(NULL, "Pivots are small or boosted: fills are no longer left to the factorization\n"));
     PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
-    h->map.state = -1;
+    h->map.state = 0;
+    h->map.apart = true;
   }
   if (h->tri) PetscCall(SpikeTriFinishSystems_CUDA(s));
   else if (h->batch) {

@@ -23,6 +23,9 @@
              are expected to fall to 1e-8 over w rows; none in the setup
 
   A group is as many partitions as a warp takes. Few partitions cost steps, many cost interfaces; the least is flat.
+
+  Where clusters of thread blocks factor, so many partitions at once, np / clusters takes the place of groups / SM in
+  the setup, and interfaces hide their latency behind each other: np / SM of them count.
 */
 typedef struct {
   PetscReal fixed, bytes, latency, share, interface, windows;
@@ -52,8 +55,20 @@ static const struct {
   {512, {0, 0, 32.34, 58.96, 3.368e+04, 0}, {0, 0, 6.503, 3.173, 0, 0.5569}},
 };
 
+/* The setup by clusters, on the same device, from its phases (benchmarks/results/clusters.txt) */
+static const struct {
+  PetscInt  K;
+  Constants setup;
+} clustered[] = {
+  {160, {0.165, 0.72, 11.6, 11.6, 1560, 0}},
+  {192, {0.23, 0.706, 13.2, 13.2, 2150, 0}},
+  {200, {0.31, 1.1, 10.7, 10.7, 4200, 0}},
+  {256, {0.46, 0.68, 12.9, 12.9, 4376, 0}},
+};
+
 #define SPIKE_PARTITIONS_MAX_ROWS 262144 /* where nothing is known of the spikes */
 #define SPIKE_PARTITIONS_SOLVES   3      /* of a setup */
+#define SPIKE_PARTITIONS_WAVES    4      /* of clusters, at most, that are looked at */
 
 static PetscInt HalfBandwidth(const SpikeShape *s)
 {
@@ -71,32 +86,39 @@ static PetscReal Between(PetscReal t, PetscReal a, PetscReal b)
   return (1 - t) * a + t * b;
 }
 
+/* The constants of the device in hand, t of the way from a to b */
+static void Mix(const SpikePace *pace, PetscReal t, const Constants *a, const Constants *b, Constants *c)
+{
+  c->fixed     = pace->launch * Between(t, a->fixed, b->fixed);
+  c->bytes     = pace->memory * Between(t, a->bytes, b->bytes);
+  c->latency   = pace->step * Between(t, a->latency, b->latency);
+  c->share     = pace->step * Between(t, a->share, b->share);
+  c->interface = pace->step * Between(t, a->interface, b->interface);
+  c->windows   = pace->memory * Between(t, a->windows, b->windows);
+}
+
 /*
-  Linear between the half-bandwidths of the table, but not from one family of kernels to another; on the device in hand
+  Linear between the half-bandwidths of the tables, but not from one family of kernels to another; on the device in hand
 */
 static void Interpolate(const SpikeShape *s, Constants *setup, Constants *apply)
 {
-  const PetscInt   K    = HalfBandwidth(s);
-  const SpikePace *pace = &s->pace;
-  size_t           lo = 0, hi = 0;
-  PetscReal        t;
+  const PetscInt K  = HalfBandwidth(s);
+  size_t         lo = 0, hi = 0;
+  PetscReal      t;
 
   while (hi + 1 < PETSC_STATIC_ARRAY_LENGTH(table) && table[hi].K < K) hi++;
   lo = hi && table[hi].K > K ? hi - 1 : hi;
   if (Family(table[lo].K) != Family(K)) lo = hi;
   if (Family(table[hi].K) != Family(K)) hi = lo;
   t = hi > lo ? (PetscReal)(K - table[lo].K) / (PetscReal)(table[hi].K - table[lo].K) : 0.0;
-  for (int side = 0; side < 2; side++) {
-    const Constants *a = side ? &table[lo].apply : &table[lo].setup, *b = side ? &table[hi].apply : &table[hi].setup;
-    Constants       *c = side ? apply : setup;
-
-    c->fixed     = pace->launch * Between(t, a->fixed, b->fixed);
-    c->bytes     = pace->memory * Between(t, a->bytes, b->bytes);
-    c->latency   = pace->step * Between(t, a->latency, b->latency);
-    c->share     = pace->step * Between(t, a->share, b->share);
-    c->interface = pace->step * Between(t, a->interface, b->interface);
-    c->windows   = pace->memory * Between(t, a->windows, b->windows);
-  }
+  Mix(&s->pace, t, &table[lo].setup, &table[hi].setup, setup);
+  Mix(&s->pace, t, &table[lo].apply, &table[hi].apply, apply);
+  if (!s->clusters) return;
+  hi = 0;
+  while (hi + 1 < PETSC_STATIC_ARRAY_LENGTH(clustered) && clustered[hi].K < K) hi++;
+  lo = hi && clustered[hi].K > K ? hi - 1 : hi;
+  t  = hi > lo ? (PetscReal)(K - clustered[lo].K) / (PetscReal)(clustered[hi].K - clustered[lo].K) : 0.0;
+  Mix(&s->pace, t, &clustered[lo].setup, &clustered[hi].setup, setup);
 }
 
 /* Groups of partitions of a multiprocessor after its first; a warp takes as many as waste a tenth of it at most */
@@ -109,6 +131,12 @@ static PetscReal CountWaves(PetscInt T, PetscInt np, PetscInt sm)
   return (PetscReal)(((np + G - 1) / G + sm - 1) / sm - 1);
 }
 
+/* Waves of the factorization after its first */
+static PetscReal CountFactorWaves(const SpikeShape *s, PetscInt T, PetscInt np, PetscInt sm)
+{
+  return s->clusters ? (PetscReal)((np + s->clusters - 1) / s->clusters - 1) : CountWaves(T, np, sm);
+}
+
 /* The shape of the tiles is that of SpikeTilesShape_Private(), which has its own copy of it in CUDA C */
 SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
 {
@@ -116,17 +144,19 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
                  m = s->n / np + (s->n % np ? 1 : 0), sm = PetscMax(s->multiprocessors, 1);
   const PetscReal bytes      = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * (PetscReal)s->bytes,
                   steps      = (PetscReal)((m + T - 1) / T),
-                  interfaces = s->falloff <= PETSC_MIN_REAL ? 0 : PetscMax(1, (PetscReal)np / sm);
+                  interfaces = s->falloff <= PETSC_MIN_REAL ? 0 : PetscMax(1, (PetscReal)np / sm),
+                  tips       = s->clusters && interfaces > 0 ? (PetscReal)np / sm : interfaces;
   const PetscReal reach      = s->falloff < 0 ? (PetscReal)18.4 / -s->falloff : (PetscReal)s->n,
                   again      = np > 1 ? bytes * PetscMin(1, 2 * reach * np / PetscMax(s->n, 1)) : 0;
-  PetscReal  waves;
+  PetscReal  waves, factorwaves;
   Constants  a, b;
   SpikeTimes t;
 
-  waves = CountWaves(T, np, sm);
+  waves       = CountWaves(T, np, sm);
+  factorwaves = CountFactorWaves(s, T, np, sm);
   Interpolate(s, &a, &b);
   t.setup = a.fixed + (PetscReal)1e-9 * (a.bytes * bytes + a.windows * again) +
-            (PetscReal)1e-3 * (steps * (a.latency + a.share * waves) + a.interface * interfaces);
+            (PetscReal)1e-3 * (steps * (a.latency + a.share * factorwaves) + a.interface * tips);
   t.apply = b.fixed + (PetscReal)1e-9 * (b.bytes * bytes + b.windows * again) +
             (PetscReal)1e-3 * (steps * (b.latency + b.share * waves) + b.interface * interfaces);
   return t;
@@ -163,7 +193,8 @@ SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
   waves = CountWaves(T, np, sm);
   for (PetscInt l = 1; l < np; l *= 2) levels++;
   Interpolate(s, &a, &b);
-  t.setup = a.fixed + (PetscReal)1e-9 * a.bytes * bytes + (PetscReal)1e-3 * steps * (a.latency + a.share * waves) +
+  t.setup = a.fixed + (PetscReal)1e-9 * a.bytes * bytes +
+            (PetscReal)1e-3 * steps * (a.latency + a.share * CountFactorWaves(s, T, np, sm)) +
             PetscMax((PetscReal)3e-3 * steps * pace->step * ((PetscReal)0.8 + (PetscReal)1.1 * tiles),
                      (PetscReal)6 * s->n * K * K / (PetscReal)8e9 * flops) +
             (PetscReal)1e-3 * levels * (25 * pace->launch + K * pace->step) +
@@ -204,9 +235,9 @@ static PetscInt FillTiles(const SpikeShape *s, PetscInt np)
 /*
   The number of partitions with the least time of a setup and of the three solves that it is taken to serve: as many
   applies as iterations and one, with a product of a matrix of 12 bytes an entry, on an H200 at 3.2 TB/s, each.
-  Candidates: one, and fractions and multiples of the number of multiprocessors, which leave none of them idle in the
-  last round. No partition is shorter than 4 max(kl, ku) rows, nor than 64, and few places after their ends are stored.
-  Where nothing is known of the spikes, only long ones are safe.
+  Candidates: a few, and fractions and multiples of the numbers of multiprocessors and of clusters, which leave none of
+  them idle in the last round. No partition is shorter than 4 max(kl, ku) rows, nor than 64, and few places after their
+  ends are stored. Where nothing is known of the spikes, only long ones are safe.
 */
 PetscInt SpikePartitionsChoose(const SpikeShape *s)
 {
@@ -219,8 +250,9 @@ PetscInt SpikePartitionsChoose(const SpikeShape *s)
 
   if (s->falloff >= 0)
     return PetscMin(most, PetscMax(1, (s->n + SPIKE_PARTITIONS_MAX_ROWS - 1) / SPIKE_PARTITIONS_MAX_ROWS));
-  for (int f = -9; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
-    const PetscInt   np  = PetscMin(most, f < 0 ? -f : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
+  for (int f = -9 - SPIKE_PARTITIONS_WAVES; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
+    const PetscInt few   = f < -9 ? PetscMax(1, (-9 - f) * s->clusters) : -f,
+                   np    = PetscMin(most, f < 0 ? few : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
     const SpikeTimes t   = SpikePartitionsTimes(s, np);
     const PetscReal  its = SpikePartitionsIterations(s, np),
                     now  = t.setup + SPIKE_PARTITIONS_SOLVES * (its + 1) * (t.apply + product);
@@ -241,9 +273,10 @@ PetscInt SpikePartitionsChooseFull(const SpikeShape *s)
   PetscInt       best = 1;
   PetscReal      time = PETSC_MAX_REAL;
 
-  for (int f = -31; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) { /* powers of two fill their levels */
-    const PetscInt   np  = PetscMin(most, f < 0 ? (PetscInt)1 << (f + 31)
-                                                : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
+  for (int f = -31 - SPIKE_PARTITIONS_WAVES; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
+    /* powers of two fill their levels */
+    const PetscInt few   = f < -31 ? PetscMax(1, (-31 - f) * s->clusters) : (PetscInt)1 << (f + 31),
+                   np    = PetscMin(most, f < 0 ? few : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
     const SpikeTimes t   = np > 1 ? SpikePartitionsFullTimes(s, np) : SpikePartitionsTimes(s, 1);
     const PetscReal  now = t.setup + SPIKE_PARTITIONS_SOLVES * 2 * t.apply;
 

@@ -25,6 +25,8 @@ typedef struct {
   /* fraction of a tip that truncation may leave out, where the coupling is open                 */
   PetscReal neglect;
   SpikePace pace;
+  /* partitions that the device factors at once, by clusters of thread blocks; 0: not by clusters */
+  PetscInt clusters;
 } SpikeShape;
 
 /* Time model of np partitions, ms: a setup with new values, and an apply to one right-hand side */

@@ -56,13 +56,9 @@ struct SpikeRing {
 
 #if __CUDA_ARCH__ >= 900
     if (!(threadIdx.x & 31)) {
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-      asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(SpikeMbarrierAddress(full + in)), "r"(n)
-                   : "memory");
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     (unsigned)__cvta_generic_to_shared(to)),
-                   "l"(from), "r"(n), "r"(SpikeMbarrierAddress(full + in))
-                   : "memory");
+      SpikeCopyBulkFence();
+      SpikeMbarrierExpect(full + in, (unsigned)n);
+      SpikeCopyBulk(to, from, (unsigned)n, full + in);
     }
 #else
     for (int i = 16 * (threadIdx.x & 31); i < n; i += 16 * 32) SpikeCopyAsync<16, true>(to + i, from + i);

@@ -223,8 +223,8 @@ static PetscErrorCode SpikeDestroy_Host(SpikeBand *s)
 
 /* One: the sweeps of a rank are sequential here, and one partition needs no coupling */
 static PetscInt SpikePartitions_Host(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision precision,
-                                     PetscReal falloff, PetscReal neglect, PetscBool exchanges, PCSpikeType type,
-                                     PetscBool *full)
+                                     PetscReal falloff, PetscReal neglect, PetscBool exchanges, PetscBool cholesky,
+                                     PCSpikeType type, PetscBool *full)
 {
   *full = (PetscBool)(type == PC_SPIKE_FULL);
   return 1;

@@ -98,3 +98,29 @@ __device__ static inline void SpikeMbarrierWait(unsigned long long *barrier, uns
   } while (!done);
 #endif
 }
+
+#if __CUDA_ARCH__ >= 900
+/* The phase of *barrier, which wants one arrival, ends when so many bytes of bulk copies have come too; one thread */
+__device__ static inline void SpikeMbarrierExpect(unsigned long long *barrier, unsigned int bytes)
+{
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(SpikeMbarrierAddress(barrier)), "r"(bytes)
+               : "memory");
+}
+
+/*
+  Copies a multiple of 16 bytes between places that are such multiples; *barrier hears of it. A bulk copy is not in
+  order with loads of shared memory that were issued before it: SpikeCopyBulkFence() lies between the two
+*/
+__device__ static inline void SpikeCopyBulk(void *to, const void *from, unsigned int bytes, unsigned long long *barrier)
+{
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                 (unsigned int)__cvta_generic_to_shared(to)),
+               "l"(from), "r"(bytes), "r"(SpikeMbarrierAddress(barrier))
+               : "memory");
+}
+
+__device__ static inline void SpikeCopyBulkFence()
+{
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+#endif

@@ -18,6 +18,14 @@ __device__ static __forceinline__ void SpikeClusterArrive(void)
 #endif
 }
 
+/* The first half of a thread that tells of nothing it wrote */
+__device__ static __forceinline__ void SpikeClusterArriveRelaxed(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+}
+
 __device__ static __forceinline__ void SpikeClusterWait(void)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -63,4 +71,35 @@ __device__ static __forceinline__ PetscScalar SpikeClusterLoad(unsigned int addr
 #else
   return SpikeClusterLoadReal(address);
 #endif
+}
+
+__device__ static __forceinline__ int SpikeClusterLoadInt(unsigned int address)
+{
+  int v = 0;
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("ld.shared::cluster.s32 %0, [%1];" : "=r"(v) : "r"(address));
+#endif
+  return v;
+}
+
+/* Thread blocks of a cluster along x, and which of them this one is */
+__device__ static __forceinline__ int SpikeClusterSize(void)
+{
+  unsigned int size = 1;
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size));
+#endif
+  return (int)size;
+}
+
+__device__ static __forceinline__ int SpikeClusterRank(void)
+{
+  unsigned int rank = 0;
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+  return (int)rank;
 }

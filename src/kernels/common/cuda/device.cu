@@ -13,7 +13,8 @@ typedef struct {
   int                blocks; /* of the last cluster, 0 before the first; with so many threads and so much memory */
   int                clusterthreads;
   size_t             clustershared;
-  bool               clusters, large; /* whether the device holds one; whether it may have more than portable ones */
+  int                clusters; /* that the device holds at once */
+  bool               large;    /* whether it may have more blocks than portable ones */
 } SpikeKernelRecord;
 
 struct SpikeDeviceRecord {
@@ -149,15 +150,15 @@ PetscErrorCode SpikeKernelFit(const void *kernel, int threads, size_t shared, in
 }
 
 /* The attribute has to outlive the configuration */
-static cudaLaunchConfig_t SpikeClusterConfig(int blocks, int threads, size_t shared, cudaStream_t stream,
-                                             cudaLaunchAttribute *attribute)
+static cudaLaunchConfig_t SpikeClusterConfig(PetscInt clusters, int blocks, int threads, size_t shared,
+                                             cudaStream_t stream, cudaLaunchAttribute *attribute)
 {
   cudaLaunchConfig_t config = {};
 
   attribute->id               = cudaLaunchAttributeClusterDimension;
   attribute->val.clusterDim.x = (unsigned)blocks;
   attribute->val.clusterDim.y = attribute->val.clusterDim.z = 1;
-  config.gridDim                                            = dim3((unsigned)blocks);
+  config.gridDim                                            = dim3((unsigned)(clusters * blocks));
   config.blockDim                                           = dim3((unsigned)threads);
   config.dynamicSmemBytes                                   = shared;
   config.stream                                             = stream;
@@ -166,49 +167,49 @@ static cudaLaunchConfig_t SpikeClusterConfig(int blocks, int threads, size_t sha
   return config;
 }
 
-PetscErrorCode SpikeKernelCluster(const void *kernel, int blocks, int threads, size_t shared, bool *fits)
+PetscErrorCode SpikeKernelCluster(const void *kernel, int blocks, int threads, size_t shared, int *clusters)
 {
   SpikeDevice       *d;
   SpikeKernelRecord *k;
 
   PetscFunctionBegin;
-  *fits = false;
+  *clusters = 0;
   PetscCallCUDA(SpikeKernelFind(kernel, &d, &k));
   if (d->major < 9 || k->has.ptxVersion < 90) PetscFunctionReturn(PETSC_SUCCESS);
   if (k->blocks != blocks || k->clusterthreads != threads || k->clustershared != shared) {
-    int resident, clusters = 0;
+    int resident, held = 0;
 
     k->blocks = 0;
     PetscCall(SpikeKernelResident(kernel, threads, shared, &resident));
     if (resident > 0) {
       cudaLaunchAttribute      attribute;
-      const cudaLaunchConfig_t config = SpikeClusterConfig(blocks, threads, shared, NULL, &attribute);
+      const cudaLaunchConfig_t config = SpikeClusterConfig(1, blocks, threads, shared, NULL, &attribute);
       cudaError_t              error  = cudaSuccess;
 
       if (blocks > SPIKE_CLUSTER_PORTABLE && !k->large) {
         error    = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
         k->large = error == cudaSuccess;
       }
-      if (error == cudaSuccess) error = cudaOccupancyMaxActiveClusters(&clusters, kernel, &config);
+      if (error == cudaSuccess) error = cudaOccupancyMaxActiveClusters(&held, kernel, &config);
       if (error != cudaSuccess) { /* a size that the device does not have */
-        clusters = 0;
+        held = 0;
         (void)cudaGetLastError();
       }
     }
-    k->clusters       = clusters > 0;
+    k->clusters       = held;
     k->blocks         = blocks;
     k->clusterthreads = threads;
     k->clustershared  = shared;
   }
-  *fits = k->clusters;
+  *clusters = k->clusters;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeLaunchCluster(const void *kernel, int blocks, int threads, size_t shared, cudaStream_t stream,
-                                  void **arguments)
+PetscErrorCode SpikeLaunchCluster(const void *kernel, PetscInt clusters, int blocks, int threads, size_t shared,
+                                  cudaStream_t stream, void **arguments)
 {
   cudaLaunchAttribute      attribute;
-  const cudaLaunchConfig_t config = SpikeClusterConfig(blocks, threads, shared, stream, &attribute);
+  const cudaLaunchConfig_t config = SpikeClusterConfig(clusters, blocks, threads, shared, stream, &attribute);
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaLaunchKernelExC(&config, kernel, arguments));

@@ -31,15 +31,16 @@ PETSC_INTERN PetscErrorCode SpikeKernelResident(const void *kernel, int threads,
 PETSC_INTERN PetscErrorCode SpikeKernelFit(const void *kernel, int threads, size_t shared, int *resident = NULL);
 
 /*
-  *fits <- whether the current device can hold a cluster of so many thread blocks of this kernel at once, which may be
-  launched so from then on: with more than 8 of them where its clusters may be that large. Never below compute
-  capability 9.0, nor where the code that the device has loaded is of an earlier one
+  *clusters <- how many clusters of so many thread blocks of this kernel the current device can hold at once, 0 where it
+  holds none. They may be launched from then on: with more than 8 of them where its clusters may be that large. Never
+  below compute capability 9.0, nor where the code that the device has loaded is of an earlier one
 */
-PETSC_INTERN PetscErrorCode SpikeKernelCluster(const void *kernel, int blocks, int threads, size_t shared, bool *fits);
+PETSC_INTERN PetscErrorCode SpikeKernelCluster(const void *kernel, int blocks, int threads, size_t shared,
+                                               int *clusters);
 
-/* A launch of one such cluster; arguments as in cudaLaunchKernelExC() */
-PETSC_INTERN PetscErrorCode SpikeLaunchCluster(const void *kernel, int blocks, int threads, size_t shared,
-                                               cudaStream_t stream, void **arguments);
+/* A launch of such clusters; arguments as in cudaLaunchKernelExC() */
+PETSC_INTERN PetscErrorCode SpikeLaunchCluster(const void *kernel, PetscInt clusters, int blocks, int threads,
+                                               size_t shared, cudaStream_t stream, void **arguments);
 
 /* *waits <- whether the code that the device has loaded is that of sm_90 or later, in which SpikeAwait() waits */
 PETSC_INTERN cudaError_t SpikeKernelWaits(const void *kernel, bool *waits);

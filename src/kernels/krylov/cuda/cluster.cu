@@ -261,7 +261,7 @@ PetscErrorCode SpikeKrylovCluster_CUDA(const SpikeKrylovCUDA *h, const SpikeKryl
   for (int most = SPIKE_CLUSTER_MOST; most > 1; most /= 2) {
     const int each = (patches + most - 1) / most, rows = SPIKE_CLUSTER_ROWS * each;
     size_t    held, shared;
-    int       blocks = 2; /* one alone has no barrier of a cluster */
+    int       clusters, blocks = 2; /* one alone has no barrier of a cluster */
 
     if (each > SPIKE_CLUSTER_WARPS) break;
     while (blocks * each < patches) blocks *= 2;
@@ -274,9 +274,10 @@ PetscErrorCode SpikeKrylovCluster_CUDA(const SpikeKrylovCUDA *h, const SpikeKryl
     if (i->type != KSP_FUSED_PERSISTENT_CLUSTER &&
         !SpikeClusterIsFaster(h->gpu, held, sizeof(PetscScalar) * c->dia.count * (size_t)i->n))
       break;
-    PetscCall(SpikeKernelCluster(kernel, blocks, 32 * (a.workers + 1), shared, fits));
-    if (*fits) {
-      PetscCall(SpikeLaunchCluster(kernel, blocks, 32 * (a.workers + 1), shared, h->stream, arguments));
+    PetscCall(SpikeKernelCluster(kernel, blocks, 32 * (a.workers + 1), shared, &clusters));
+    if (clusters) {
+      *fits = true;
+      PetscCall(SpikeLaunchCluster(kernel, 1, blocks, 32 * (a.workers + 1), shared, h->stream, arguments));
       break;
     }
   }
