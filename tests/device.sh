@@ -9,6 +9,7 @@
 set -u
 bin=${SPIKE_BUILD:?}/bin/tests limits=$SPIKE_BUILD/device/liblimits.so busy=$SPIKE_BUILD/device/libbusy.so
 timeout=${SPIKE_DEVICE_TIMEOUT:-300}
+gpus=$(cd "$(dirname "${BASH_SOURCE[0]}")/../tools" && pwd)/gpus
 unset PETSC_OPTIONS_FILE
 # What the tests write goes away with the folder
 work=$(mktemp -d "${TMPDIR:-/tmp}/petscspike.XXXXXX") || exit 1
@@ -16,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 bad=0 jobs=${SPIKE_DEVICE_JOBS:-3}
 
-if [ -z "${SPIKE_HAVE_CUDA:-}" ] || ! nvidia-smi -L 2>/dev/null | grep -q GPU; then
+if [ -z "${SPIKE_HAVE_CUDA:-}" ] || [ -z "$("$gpus")" ]; then
   echo "ok device # SKIP no GPU on this machine"
   exit 0
 fi

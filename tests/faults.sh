@@ -10,6 +10,7 @@
 set -u
 bin=${SPIKE_BUILD:?}/bin/tests mpiexec=${MPIEXEC:-mpiexec} timeout=${SPIKE_FAULT_TIMEOUT:-300}
 faulty=$SPIKE_BUILD/faults/libpetscspike.so
+gpus=$(cd "$(dirname "${BASH_SOURCE[0]}")/../tools" && pwd)/gpus
 unset PETSC_OPTIONS_FILE
 # What the tests write goes away with the folder
 work=$(mktemp -d "${TMPDIR:-/tmp}/petscspike.XXXXXX") || exit 1
@@ -88,7 +89,7 @@ sound blockilu_change 1
 catches stale_fill blockilu_change 1
 sound blockilu_failure 1
 catches not_failed blockilu_failure 1
-if [ -n "${SPIKE_HAVE_CUDA:-}" ] && nvidia-smi -L 2>/dev/null | grep -q GPU; then
+if [ -n "${SPIKE_HAVE_CUDA:-}" ] && [ -n "$("$gpus")" ]; then
   where=gpu
   all -mat_type aijcusparse
 fi

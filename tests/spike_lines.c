@@ -466,10 +466,10 @@ static PetscErrorCode CheckBand(PC pc, Mat A, PetscInt K, const char where[])
   for (int trans = 0; trans < 2; trans++) {
     PetscCall(trans ? MatMultTranspose(T, x, y) : MatMult(T, x, y));
     PetscCall(trans ? PCApplyTranspose(pc, y, z) : PCApply(pc, y, z));
-    /* paths of blocks may be nearly singular, and their factors grow, without row exchanges */
+    /* paths of blocks may be nearly singular, and their factors grow somewhat, without row exchanges */
     PetscCall(SpikeTestBackwardError(T, (PetscBool)trans, y, z, &eta));
-    PetscCall(
-      SpikeTestSmall(eta, 0.01 * tol * PetscMax(1.0, info.growth), trans ? "transposed inverse" : "inverse", where));
+    PetscCall(SpikeTestSmall(eta, 0.01 * tol * PetscMin(PetscMax(1.0, info.growth), 1e3),
+                             trans ? "transposed inverse" : "inverse", where));
   }
   PetscCall(SpikeTestColumns(pc, 5, tol, where));
   PetscCall(SpikeTestBackend(pc));

@@ -28,13 +28,13 @@ struct SpikeFilledPlan {
 
 /*
   Shared memory of a pair of warps. values: those of a tile row as they lie in the matrix, in which a lane may read some
-  numbers past the end of a row; nowhere: the place of entries that are none
+  numbers past the end of a row; nowhere: the places of entries that are none, a lane each
 */
 template <int N8>
 struct alignas(16) SpikeFilledShared {
   static constexpr int        GROUPS = (16 * N8 + 1 + 3) / 4, NPLACES = SpikeTileShape<N8>::NPLACES;
   SpikeWarpShared<double, N8> warp;
-  double                      nowhere[2], values[(16 * N8 + 1) * 8 * N8 + 4 * GROUPS + 6];
+  double                      nowhere[32], values[(16 * N8 + 1) * 8 * N8 + 4 * GROUPS + 6];
 };
 
 /*
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(256)
   constexpr int    nowhere  = offsetof(SpikeFilledShared<N8>, nowhere);
   const PetscInt64 tilerows = (PetscInt64)t.np * t.tilerows;
 
-  static_assert(nowhere < 65536, "a code has 16 bits");
+  static_assert(nowhere + 8 * 32 < 65536, "a code has 16 bits");
   for (PetscInt64 v = (blockIdx.x * blockDim.x + threadIdx.x) / 32; v < tilerows; v += warps) {
     const PetscInt       p = (PetscInt)(v / t.tilerows), end = t.start[p + 1];
     const int            j  = (int)(v % t.tilerows);
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(256)
       SpikeUnroll(u, 4) {
         const int k = 4 * g + u;
 
-        at[u] = nowhere;
+        at[u] = nowhere + 8 * lane;
         if (k < row.n) {
           const PetscInt d = SpikeFillDistance(A, A.aj[A.ai[i] + row.entry(k)], NULL, i);
 

@@ -317,7 +317,7 @@ static inline PetscErrorCode SpikeFillMapMalloc(SpikeFillMap *map, PetscInt64 co
   PetscFunctionBegin;
   PetscCall(SpikeTryMalloc_CUDA((PetscCount)count, ptr, &fits));
   if (!fits) {
-    PetscCall(PetscInfo(NULL, "No memory for the map of a band's entries (%zu bytes): fills search for their places\n",
+    PetscCall(PetscInfo(NULL, "No memory for a map of the band's entries (%zu bytes): fills take longer\n",
                         (size_t)count * sizeof(X)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -98,27 +98,43 @@ static void Mix(const SpikePace *pace, PetscReal t, const Constants *a, const Co
 }
 
 /*
-  Linear between the half-bandwidths of the tables, but not from one family of kernels to another; on the device in hand
+  Linear between the half-bandwidths of the table, but not from one family of kernels to another; on the device in hand
 */
-static void Interpolate(const SpikeShape *s, Constants *setup, Constants *apply)
+static void Measured(const SpikePace *pace, PetscInt K, Constants *setup, Constants *apply)
 {
-  const PetscInt K  = HalfBandwidth(s);
-  size_t         lo = 0, hi = 0;
-  PetscReal      t;
+  size_t    lo = 0, hi = 0;
+  PetscReal t;
 
   while (hi + 1 < PETSC_STATIC_ARRAY_LENGTH(table) && table[hi].K < K) hi++;
   lo = hi && table[hi].K > K ? hi - 1 : hi;
   if (Family(table[lo].K) != Family(K)) lo = hi;
   if (Family(table[hi].K) != Family(K)) hi = lo;
   t = hi > lo ? (PetscReal)(K - table[lo].K) / (PetscReal)(table[hi].K - table[lo].K) : 0.0;
-  Mix(&s->pace, t, &table[lo].setup, &table[hi].setup, setup);
-  Mix(&s->pace, t, &table[lo].apply, &table[hi].apply, apply);
-  if (!s->clusters) return;
-  hi = 0;
+  Mix(pace, t, &table[lo].setup, &table[hi].setup, setup);
+  Mix(pace, t, &table[lo].apply, &table[hi].apply, apply);
+}
+
+/* The same by clusters; beyond the ends of their table interfaces grow as in the other one */
+static void MeasuredClusters(const SpikePace *pace, PetscInt K, Constants *setup)
+{
+  size_t    lo = 0, hi = 0;
+  Constants here, end, unused;
+  PetscReal t;
+
   while (hi + 1 < PETSC_STATIC_ARRAY_LENGTH(clustered) && clustered[hi].K < K) hi++;
   lo = hi && clustered[hi].K > K ? hi - 1 : hi;
   t  = hi > lo ? (PetscReal)(K - clustered[lo].K) / (PetscReal)(clustered[hi].K - clustered[lo].K) : 0.0;
-  Mix(&s->pace, t, &clustered[lo].setup, &clustered[hi].setup, setup);
+  Mix(pace, t, &clustered[lo].setup, &clustered[hi].setup, setup);
+  if (hi > lo) return;
+  Measured(pace, K, &here, &unused);
+  Measured(pace, clustered[lo].K, &end, &unused);
+  setup->interface *= here.interface / end.interface;
+}
+
+static void Interpolate(const SpikeShape *s, Constants *setup, Constants *apply)
+{
+  Measured(&s->pace, HalfBandwidth(s), setup, apply);
+  if (s->clusters) MeasuredClusters(&s->pace, HalfBandwidth(s), setup);
 }
 
 /* Groups of partitions of a multiprocessor after its first; a warp takes as many as waste a tenth of it at most */
