@@ -170,15 +170,16 @@ setting=none\ncommand=known -n {each}\nhost=known -n {each}\nneeds=gpus\ncontext
 figures=for g in 1 2 4 6 8: {g} GPUs | - | ms(g=g) | - | info\npeer=none: nobody\ndiffers=nothing\n' \
   >copy/benchmarks/papers/paper-997.ini
 known 'echo it took $((10 / $2))'
-gpus() # NUMBER
+gpus() # NUMBER [settings]
 {
   printf '#!/bin/sh\nfor k in $(seq %s); do echo "A GPU, 1.2"; done\n' "$1" >gpus/nvidia-smi
   chmod +x gpus/nvidia-smi
-  env -u CUDA_VISIBLE_DEVICES PATH="$work/gpus:$PATH" PETSC_DIR="$work/gpu" PETSC_ARCH= python3 "$paper" --build stub \
-    --out out --quiet paper-997
+  env -u CUDA_VISIBLE_DEVICES "${@:2}" PATH="$work/gpus:$PATH" PETSC_DIR="$work/gpu" PETSC_ARCH= python3 "$paper" \
+    --build stub --out out --quiet paper-997
 }
 passes "each: 1, 2, 4 and all of six GPUs" 'GPU 1 GPUs - 10 - - - 2 GPUs - 5 - - - 4 GPUs - 2 - - - 6 GPUs - 1 ' gpus 6
 passes "each: one GPU is not compared with itself" 'not run: needs two GPUs' gpus 1
+passes "each: those that CUDA shows" 'GPU 1 GPUs - 10 - - - 2 GPUs - 5 -' gpus 6 CUDA_VISIBLE_DEVICES=5,0,7,1
 passes "each: on a host with 1 and 2" 'host 1 GPUs - 10 - - - 2 GPUs - 5 ' $run paper-997
 known 'printf "matrix a\n 1 2.0 1.0\n 2 8.0 16.0\n 3 - -\nmatrix b\n 1 0.05 0.2\n"'
 sed 's/^\[table 1\]/[table 2]/; /^\[paper\]/,/^$/d; /^\[one more\]/,$d' copy/benchmarks/papers/paper-999.ini >twice

@@ -116,6 +116,22 @@ cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void *
   return ORIGINAL(cudaLaunchKernel)(kernel, grid, threads, arguments, shared, stream);
 }
 
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel, void **arguments)
+{
+  const size_t shared = config->dynamicSmemBytes;
+
+  if (shared > 48 * 1024 && (long)shared + StaticOf(kernel) > SharedLimit()) return Refuse();
+  return ORIGINAL(cudaLaunchKernelExC)(config, kernel, arguments);
+}
+
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *kernel, const cudaLaunchConfig_t *config)
+{
+  const cudaError_t error = ORIGINAL(cudaOccupancyMaxActiveClusters)(clusters, kernel, config);
+
+  if (error == cudaSuccess && (long)config->dynamicSmemBytes + StaticOf(kernel) > SharedLimit()) *clusters = 0;
+  return error;
+}
+
 /* Allocations */
 static long allocations, failing;
 
