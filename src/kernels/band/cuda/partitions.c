@@ -267,11 +267,13 @@ PetscInt SpikePartitionsChoose(const SpikeShape *s)
   if (s->falloff >= 0)
     return PetscMin(most, PetscMax(1, (s->n + SPIKE_PARTITIONS_MAX_ROWS - 1) / SPIKE_PARTITIONS_MAX_ROWS));
   for (int f = -9 - SPIKE_PARTITIONS_WAVES; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
-    const PetscInt few   = f < -9 ? PetscMax(1, (-9 - f) * s->clusters) : -f,
-                   np    = PetscMin(most, f < 0 ? few : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
-    const SpikeTimes t   = SpikePartitionsTimes(s, np);
-    const PetscReal  its = SpikePartitionsIterations(s, np),
-                    now  = t.setup + SPIKE_PARTITIONS_SOLVES * (its + 1) * (t.apply + product);
+    const PetscInt wanted = f < -9 ? PetscMax(1, (-9 - f) * s->clusters)
+                          : f < 0  ? -f
+                                   : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors),
+                   np     = PetscMin(most, wanted);
+    const SpikeTimes t    = SpikePartitionsTimes(s, np);
+    const PetscReal  its  = SpikePartitionsIterations(s, np),
+                    now   = t.setup + SPIKE_PARTITIONS_SOLVES * (its + 1) * (t.apply + product);
 
     if (its < PETSC_MAX_REAL && (now < time || (now == time && np < best))) {
       time = now;
@@ -291,10 +293,12 @@ PetscInt SpikePartitionsChooseFull(const SpikeShape *s)
 
   for (int f = -31 - SPIKE_PARTITIONS_WAVES; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
     /* powers of two fill their levels */
-    const PetscInt few   = f < -31 ? PetscMax(1, (-31 - f) * s->clusters) : (PetscInt)1 << (f + 31),
-                   np    = PetscMin(most, f < 0 ? few : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
-    const SpikeTimes t   = np > 1 ? SpikePartitionsFullTimes(s, np) : SpikePartitionsTimes(s, 1);
-    const PetscReal  now = t.setup + SPIKE_PARTITIONS_SOLVES * 2 * t.apply;
+    const PetscInt wanted = f < -31 ? PetscMax(1, (-31 - f) * s->clusters)
+                          : f < 0   ? (PetscInt)1 << (f + 31)
+                                    : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors),
+                   np     = PetscMin(most, wanted);
+    const SpikeTimes t    = np > 1 ? SpikePartitionsFullTimes(s, np) : SpikePartitionsTimes(s, 1);
+    const PetscReal  now  = t.setup + SPIKE_PARTITIONS_SOLVES * 2 * t.apply;
 
     if (now < time) {
       time = now;
