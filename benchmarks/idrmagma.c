@@ -32,6 +32,7 @@ The right-hand side is 1, x begins with 0. \"loop\": MAGMA's own time, from behi
 #include "common/idrshapes.h"
 #include "common/petsccompat.h"
 #include "common/poisson.h"
+#include "common/residual.h"
 #include <magma_v2.h>
 #include <magmasparse.h>
 
@@ -85,23 +86,20 @@ static Outcome None(void)
   return none;
 }
 
-/* ||b - A x|| / ||b||, b = 1 */
-static PetscErrorCode TrueResidual(Mat A, Vec x, PetscReal *residual)
+/*
+  out->residual <- ||b - A x|| / ||b||, b = 1. A solve that was to come to tol, if that is positive, and is ten times as
+  far off has no time
+*/
+static PetscErrorCode Check(Mat A, Vec x, PetscReal tol, Outcome *out)
 {
-  Vec       b, r;
-  PetscReal norm;
+  Vec b;
 
   PetscFunctionBegin;
-  PetscCall(VecDuplicate(x, &r));
   PetscCall(VecDuplicate(x, &b));
   PetscCall(VecSet(b, 1.0));
-  PetscCall(MatMult(A, x, r));
-  PetscCall(VecAYPX(r, -1.0, b));
-  PetscCall(VecNorm(r, NORM_2, residual));
-  PetscCall(VecNorm(b, NORM_2, &norm));
-  *residual /= norm;
+  PetscCall(GetResidual(A, b, x, &out->residual));
   PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&r));
+  if (tol > 0.0 && !(out->residual <= 10.0 * tol)) out->loop = out->whole = NAN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,13 +138,14 @@ static PetscErrorCode ToDevice(const Options *o, Mat A, const char format[], mag
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One solve of M from 0, x on the host <- its end; a solve that does not converge is none that failed */
+/* One solve of M from 0, x, on the host, <- its end; a solve that does not converge is none that failed */
 static PetscErrorCode Solve(const Options *o, MagmaIDR solve, magma_d_matrix M, magma_d_matrix b, PetscInt s,
-                            PetscInt cycles, PetscReal tol, PetscScalar x[], Outcome *out)
+                            PetscInt cycles, PetscReal tol, Vec x, Outcome *out)
 {
   magma_d_matrix     dx;
   magma_d_solver_par par;
   magma_int_t        info;
+  PetscScalar       *xx;
   double             begin;
 
   PetscFunctionBegin;
@@ -165,7 +164,9 @@ static PetscErrorCode Solve(const Options *o, MagmaIDR solve, magma_d_matrix M, 
   PetscCheck(par.spmv_count > 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "MAGMA made no product");
   out->loop     = par.runtime;
   out->products = par.spmv_count;
-  magma_dgetvector(M.num_rows, dx.dval, 1, x, 1, o->queue);
+  PetscCall(VecGetArrayWrite(x, &xx));
+  magma_dgetvector(M.num_rows, dx.dval, 1, xx, 1, o->queue);
+  PetscCall(VecRestoreArrayWrite(x, &xx));
   magma_dmfree(&dx, o->queue);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -174,17 +175,14 @@ static PetscErrorCode Solve(const Options *o, MagmaIDR solve, magma_d_matrix M, 
 static PetscErrorCode TimeCycles(const Options *o, MagmaIDR solve, magma_d_matrix M, magma_d_matrix b, PetscInt s,
                                  Mat A, Vec x, Outcome *out)
 {
-  double       loop[MOSTSOLVES], whole[MOSTSOLVES];
-  PetscInt     count = 0;
-  PetscScalar *xx;
-  Outcome      one;
+  double   loop[MOSTSOLVES], whole[MOSTSOLVES];
+  PetscInt count = 0;
+  Outcome  one;
 
   PetscFunctionBegin;
   out->products = PETSC_INT_MAX;
   for (PetscInt k = 0; k < o->solves; k++) {
-    PetscCall(VecGetArrayWrite(x, &xx));
-    PetscCall(Solve(o, solve, M, b, s, o->cycles, 0.0, xx, &one));
-    PetscCall(VecRestoreArrayWrite(x, &xx));
+    PetscCall(Solve(o, solve, M, b, s, o->cycles, 0.0, x, &one));
     out->products = PetscMin(out->products, one.products);
     if (!k && o->solves > 1) continue;
     loop[count]    = one.loop / one.products;
@@ -192,7 +190,7 @@ static PetscErrorCode TimeCycles(const Options *o, MagmaIDR solve, magma_d_matri
   }
   out->loop  = Median((int)count, loop);
   out->whole = Median((int)count, whole);
-  PetscCall(TrueResidual(A, x, &out->residual));
+  PetscCall(Check(A, x, 0.0, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,8 +221,7 @@ static PetscErrorCode TimeOurs(const Options *o, Mat A, PetscInt s, Outcome *out
   out->loop = out->whole = median * out->products;
   PetscCall(MatCreateVecs(A, &hostx, NULL));
   PetscCall(VecCopy(x, hostx));
-  PetscCall(TrueResidual(A, hostx, &out->residual));
-  if (!(out->residual <= 10.0 * o->tol)) out->loop = out->whole = NAN;
+  PetscCall(Check(A, hostx, o->tol, out));
   PetscCall(VecDestroy(&hostx));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -237,14 +234,9 @@ static PetscErrorCode TimeOurs(const Options *o, Mat A, PetscInt s, Outcome *out
 static PetscErrorCode TimeSolution(const Options *o, MagmaIDR solve, magma_d_matrix M, magma_d_matrix b, PetscInt s,
                                    Mat A, Vec x, Outcome *out)
 {
-  PetscScalar *xx;
-
   PetscFunctionBegin;
-  PetscCall(VecGetArrayWrite(x, &xx));
-  PetscCall(Solve(o, solve, M, b, s, PetscMax(1, o->maxit / (s + 1)), o->tol, xx, out));
-  PetscCall(VecRestoreArrayWrite(x, &xx));
-  PetscCall(TrueResidual(A, x, &out->residual));
-  if (!(out->residual <= 10.0 * o->tol)) out->loop = out->whole = NAN;
+  PetscCall(Solve(o, solve, M, b, s, PetscMax(1, o->maxit / (s + 1)), o->tol, x, out));
+  PetscCall(Check(A, x, o->tol, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

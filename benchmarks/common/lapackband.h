@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  lapackband.h: for benchmarks: true residuals, and the band LU of LAPACK or of a library with its interface, with the
-  best numbers of threads
+  lapackband.h: for benchmarks: the band LU of LAPACK or of a library with its interface, with the best numbers of
+  threads
 */
 #pragma once
 
 #include "bandcase.h"
+#include "residual.h"
 #include "symbols.h"
 #include "../../tests/lapackgb.h"
 
@@ -14,23 +15,6 @@ typedef void (*Gbtrf)(const PetscBLASInt *, const PetscBLASInt *, const PetscBLA
 typedef void (*Gbtrs)(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *,
                       const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *,
                       PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
-
-/* ||b - A x||_2 / ||b||_2 */
-static inline PetscErrorCode GetResidual(Mat A, Vec b, Vec x, PetscReal *residual)
-{
-  Vec       r;
-  PetscReal bnorm;
-
-  PetscFunctionBeginUser;
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(MatMult(A, x, r));
-  PetscCall(VecAYPX(r, -1.0, b));
-  PetscCall(VecNorm(r, NORM_2, residual));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  *residual /= bnorm;
-  PetscCall(VecDestroy(&r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
   Factorization of a band that has been filled before, and one right-hand side, ms: the first factorization, and

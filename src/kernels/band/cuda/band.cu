@@ -31,6 +31,16 @@ static void SpikeTilesShape_Private(const SpikeBand *s, SpikeTiles *t)
   if (t->T > 16) t->rowsize = (t->rowsize + 7) / 8 * 8;
 }
 
+/* The same from half-bandwidths alone, of no partition */
+static void SpikeTilesOf_Private(PetscInt kl, PetscInt ku, SpikeTiles *t)
+{
+  SpikeBand shape = {};
+
+  shape.kl = kl;
+  shape.ku = ku;
+  SpikeTilesShape_Private(&shape, t);
+}
+
 static PetscErrorCode SpikeHolds_CUDA(const SpikeBand *s, PetscBool *holds)
 {
   const SpikeDevice *gpu;
@@ -157,12 +167,9 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
 /* A tile: with one on a side, or with row exchanges, there is nothing to leave out */
 static PetscInt SpikeOwns_CUDA(const SpikeBand *s)
 {
-  SpikeBand  shape = {};
   SpikeTiles t;
 
-  shape.kl = s->kl;
-  shape.ku = s->ku;
-  SpikeTilesShape_Private(&shape, &t);
+  SpikeTilesOf_Private(s->kl, s->ku, &t);
   return s->pivoting || (t.QL <= 1 && t.QU <= 1) ? 0 : t.T;
 }
 
@@ -284,9 +291,7 @@ static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, Petsc
 {
   const PetscInt     bytes = (PetscInt)(SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal)));
   const SpikeDevice *gpu;
-  PetscInt           start[] = {0, n};
-  SpikeShape         shape   = {n, kl, ku, bytes, 0, falloff, neglect, {1, 1, 1}, 0};
-  SpikeBand          band    = {};
+  SpikeShape         shape = {n, kl, ku, bytes, 0, falloff, neglect, {1, 1, 1}, 0};
   SpikeTiles         tiles;
   PetscInt           np;
 
@@ -295,15 +300,10 @@ static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, Petsc
   if (kl == 1 && ku == 1 && SpikePrecisionBytes(precision) == sizeof(PetscReal)) return 1;
   PetscCallAbort(PETSC_COMM_SELF, SpikeDeviceGet(&gpu));
   shape.multiprocessors = gpu->multiprocessors;
-  band.n                = n;
-  band.kl               = kl;
-  band.ku               = ku;
-  band.np               = 1;
-  band.start            = start;
-  band.precision        = precision;
-  SpikeTilesShape_Private(&band, &tiles);
-  if (!exchanges && !cholesky)
+  if (!exchanges && !cholesky) {
+    SpikeTilesOf_Private(kl, ku, &tiles);
     PetscCallAbort(PETSC_COMM_SELF, SpikeFactorClusters_CUDA(&tiles, precision, gpu, &shape.clusters));
+  }
   PetscCallAbort(PETSC_COMM_SELF, SpikePace_CUDA(gpu, &shape.pace));
   if (type == PC_SPIKE_AUTO) np = SpikePartitionsChooseAuto(&shape, full);
   else np = type == PC_SPIKE_FULL ? SpikePartitionsChooseFull(&shape) : SpikePartitionsChoose(&shape);

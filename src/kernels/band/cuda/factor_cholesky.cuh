@@ -416,13 +416,7 @@ __global__ void __launch_bounds__(32 * NWARPS, NWARPS == 8 ? 1 : 2)
   const PetscInt                      p    = blockIdx.x;
   const int                           rows = (int)(t.start[p + 1] - t.start[p]);
   const SpikeLane<double>             at;
-  const SpikeBlockTiles<F, N8, WHOLE> P = {band + t.group(p),
-                                           t.rowsize,
-                                           T,
-                                           Q,
-                                           Q,
-                                           8 * (N8 - 1) + at.g < T,
-                                           {8 * (N8 - 1) + 2 * at.q < T, 8 * (N8 - 1) + 2 * at.q + 1 < T}};
+  const SpikeBlockTiles<F, N8, WHOLE> P(t, p, Q, Q, band, at);
   const SpikePivotRange               limits(policy);
   SpikePivotState                     st = {-1, 0, 0.0};
 

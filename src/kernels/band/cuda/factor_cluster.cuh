@@ -254,13 +254,7 @@ __global__ void __launch_bounds__(32 * SPIKE_CLUSTER_FACTOR_WARPS, 1)
   const int      rows = (int)(t.start[p + 1] - t.start[p]), nbelow = t.below(p), nabove = t.above(p),
             steps = max(1, (rows + T - 1) / T);
   const SpikeLane<double>             at;
-  const SpikeBlockTiles<F, N8, WHOLE> P = {band + t.group(p),
-                                           t.rowsize,
-                                           T,
-                                           QL,
-                                           QU,
-                                           8 * (N8 - 1) + at.g < T,
-                                           {8 * (N8 - 1) + 2 * at.q < T, 8 * (N8 - 1) + 2 * at.q + 1 < T}};
+  const SpikeBlockTiles<F, N8, WHOLE> P(t, p, QL, QU, band, at);
   const SpikePivotRange               limits(policy);
   SpikePivotState                     st  = {-1, 0, 0.0};
   bool                                met = false; /* a bad row elsewhere, before */

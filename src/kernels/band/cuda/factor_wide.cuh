@@ -34,6 +34,17 @@ struct SpikeBlockTiles {
   int        rows, QL, QU;
   bool       row, col[2]; /* whether the lane's row and columns of the last blocks are there */
 
+  /* Those of partition p, with QL tiles below and QU above; all: the band */
+  __device__ SpikeBlockTiles(const SpikeTiles &t, PetscInt p, int QL, int QU, F *all, const SpikeLane<double> &at) :
+    band(all + t.group(p)),
+    rowsize(t.rowsize),
+    rows(WHOLE ? 8 * N8 : t.T),
+    QL(QL),
+    QU(QU),
+    row(8 * (N8 - 1) + at.g < rows),
+    col{8 * (N8 - 1) + 2 * at.q < rows, 8 * (N8 - 1) + 2 * at.q + 1 < rows}
+  {
+  }
   enum Mask {
     FULL,
     ISUPPER,
@@ -261,13 +272,7 @@ __global__ void __launch_bounds__(32 * NWARPS, NWARPS == 8 ? 1 : 2)
             /* rows after the end have their factors as they are */
     steps = max(1, (rows + T - 1) / T), perjob = 65536 / (nabove ? nabove : 1) + 1;
   const SpikeLane<double>             at;
-  const SpikeBlockTiles<F, N8, WHOLE> P = {band + t.group(p),
-                                           t.rowsize,
-                                           T,
-                                           QL,
-                                           QU,
-                                           8 * (N8 - 1) + at.g < T,
-                                           {8 * (N8 - 1) + 2 * at.q < T, 8 * (N8 - 1) + 2 * at.q + 1 < T}};
+  const SpikeBlockTiles<F, N8, WHOLE> P(t, p, QL, QU, band, at);
   const SpikePivotRange               limits(policy);
   SpikePivotState                     st = {-1, 0, 0.0};
 

@@ -31,14 +31,16 @@ typedef struct {
   PetscReal fixed, bytes, latency, share, interface, windows;
 } Constants;
 
+typedef struct {
+  PetscInt  K; /* half-bandwidth */
+  Constants setup, apply;
+} Row;
+
 /*
   Measured on one H200 (132 multiprocessors), double precision, dominance 1, by benchmarks/partitions -calibrate and
   benchmarks/fit_partitions.py; times the pace of the device in hand
 */
-static const struct {
-  PetscInt  K;
-  Constants setup, apply;
-} table[] = {
+static const Row table[] = {
   {1, {0.08662, 0, 0.791, 0, 4.91, 0}, {0.07206, 0, 1.082, 0.1291, 0.2025, 0}},
   {2, {0.1011, 0, 0.6781, 0.09742, 3.937, 0}, {0, 0, 0.9363, 0, 0.6806, 0}},
   {4, {0.03785, 0, 1.295, 0.2554, 3.696, 0}, {0.02334, 0, 0.631, 0.102, 0.2755, 0}},
@@ -55,15 +57,12 @@ static const struct {
   {512, {0, 0, 32.34, 58.96, 3.368e+04, 0}, {0, 0, 6.503, 3.173, 0, 0.5569}},
 };
 
-/* The setup by clusters, on the same device, from its phases (benchmarks/results/clusters.txt) */
-static const struct {
-  PetscInt  K;
-  Constants setup;
-} clustered[] = {
-  {160, {0.165, 0.72, 11.6, 11.6, 1560, 0}},
-  {192, {0.23, 0.706, 13.2, 13.2, 2150, 0}},
-  {200, {0.31, 1.1, 10.7, 10.7, 4200, 0}},
-  {256, {0.46, 0.68, 12.9, 12.9, 4376, 0}},
+/* The setup alone, by clusters, on the same device, from its phases (benchmarks/results/clusters.txt) */
+static const Row clustered[] = {
+  {160, {0.165, 0.72, 11.6, 11.6, 1560, 0}, {0}},
+  {192, {0.23, 0.706, 13.2, 13.2, 2150, 0}, {0}},
+  {200, {0.31, 1.1, 10.7, 10.7, 4200, 0}, {0}},
+  {256, {0.46, 0.68, 12.9, 12.9, 4376, 0}, {0}},
 };
 
 #define SPIKE_PARTITIONS_MAX_ROWS 262144 /* where nothing is known of the spikes */
@@ -97,19 +96,31 @@ static void Mix(const SpikePace *pace, PetscReal t, const Constants *a, const Co
   c->windows   = pace->memory * Between(t, a->windows, b->windows);
 }
 
+/* The rows lo and hi of a table on either side of K, the nearest twice beyond an end */
+static void Bracket(const Row rows[], size_t n, PetscInt K, size_t *lo, size_t *hi)
+{
+  for (*hi = 0; *hi + 1 < n && rows[*hi].K < K;) (*hi)++;
+  *lo = *hi && rows[*hi].K > K ? *hi - 1 : *hi;
+}
+
+/* How far K is from row lo to row hi, 0 to 1 */
+static PetscReal Fraction(const Row rows[], size_t lo, size_t hi, PetscInt K)
+{
+  return hi > lo ? (PetscReal)(K - rows[lo].K) / (PetscReal)(rows[hi].K - rows[lo].K) : 0;
+}
+
 /*
   Linear between the half-bandwidths of the table, but not from one family of kernels to another; on the device in hand
 */
 static void Measured(const SpikePace *pace, PetscInt K, Constants *setup, Constants *apply)
 {
-  size_t    lo = 0, hi = 0;
+  size_t    lo, hi;
   PetscReal t;
 
-  while (hi + 1 < PETSC_STATIC_ARRAY_LENGTH(table) && table[hi].K < K) hi++;
-  lo = hi && table[hi].K > K ? hi - 1 : hi;
+  Bracket(table, PETSC_STATIC_ARRAY_LENGTH(table), K, &lo, &hi);
   if (Family(table[lo].K) != Family(K)) lo = hi;
   if (Family(table[hi].K) != Family(K)) hi = lo;
-  t = hi > lo ? (PetscReal)(K - table[lo].K) / (PetscReal)(table[hi].K - table[lo].K) : 0.0;
+  t = Fraction(table, lo, hi, K);
   Mix(pace, t, &table[lo].setup, &table[hi].setup, setup);
   Mix(pace, t, &table[lo].apply, &table[hi].apply, apply);
 }
@@ -117,14 +128,11 @@ static void Measured(const SpikePace *pace, PetscInt K, Constants *setup, Consta
 /* The same by clusters; beyond the ends of their table interfaces grow as in the other one */
 static void MeasuredClusters(const SpikePace *pace, PetscInt K, Constants *setup)
 {
-  size_t    lo = 0, hi = 0;
+  size_t    lo, hi;
   Constants here, end, unused;
-  PetscReal t;
 
-  while (hi + 1 < PETSC_STATIC_ARRAY_LENGTH(clustered) && clustered[hi].K < K) hi++;
-  lo = hi && clustered[hi].K > K ? hi - 1 : hi;
-  t  = hi > lo ? (PetscReal)(K - clustered[lo].K) / (PetscReal)(clustered[hi].K - clustered[lo].K) : 0.0;
-  Mix(pace, t, &clustered[lo].setup, &clustered[hi].setup, setup);
+  Bracket(clustered, PETSC_STATIC_ARRAY_LENGTH(clustered), K, &lo, &hi);
+  Mix(pace, Fraction(clustered, lo, hi, K), &clustered[lo].setup, &clustered[hi].setup, setup);
   if (hi > lo) return;
   Measured(pace, K, &here, &unused);
   Measured(pace, clustered[lo].K, &end, &unused);
