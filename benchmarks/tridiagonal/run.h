@@ -82,6 +82,7 @@ static inline double CaseError(const Case *c, const PetscScalar *x)
                               PETSC_MACHINE_EPSILON);
 
     if (!(e <= worst)) worst = e;
+    if (isnan(e)) break;
   }
   return worst;
 }

@@ -19,6 +19,8 @@ systems are divided among them; one long system has one core, which is all that 
   -cuda_cold <400>     the same on CUDA\n\
   -chunk, -switch      of PARTITION and CRPCR\n\
   -switch_sweep        on CUDA: CRPCR with all switch points instead\n\
+  -components          on CUDA: CR, PCR, RD and CR-PCR as one kernel each instead, a thread block a system of 2, 4,\n\
+ 8, ... 1024 rows; their time by component, as differences between kernels without some parts; all switch points\n\
   -profile <labels>    on CUDA: each algorithm once, for ncu --profile-from-start off, and a file that says what it\n\
  saw: tridiagonal_profile.py\n\
   -cuda <true>         times on CUDA, where there is a device and one rank\n\
@@ -204,6 +206,44 @@ static PetscErrorCode TimeErrors(const Run *run, PetscBool cuda, PetscInt nsys, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The algorithms of -types, which are freed; all where there was none */
+static PetscErrorCode UseTypes(Run *run, PetscBool typed, PetscInt ntypes, char *types[])
+{
+  PetscFunctionBeginUser;
+  for (PetscInt s = 0; s < NALGORITHMS; s++) run->use[s] = (PetscBool)!typed;
+  for (PetscInt k = 0; k < ntypes && typed; k++) {
+    for (PetscInt s = 0; s < NALGORITHMS; s++) {
+      PetscBool same;
+
+      PetscCall(PetscStrcasecmp(types[k], algorithms[s].name, &same));
+      if (same) run->use[s] = PETSC_TRUE;
+    }
+    PetscCall(PetscFree(types[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(SPIKE_HAVE_CUDA)
+/* labels: the name of the profile's file */
+static PetscErrorCode TimeDevice(const Run *run, PetscReal cold, DeviceWhat what, PetscInt ncases,
+                                 const PetscInt systems[], const PetscInt rows[], const char labels[])
+{
+  Run   device = *run;
+  FILE *file   = NULL;
+
+  PetscFunctionBeginUser;
+  device.cold = cold;
+  if (what == DEVICE_PROFILE) {
+    file = fopen(labels, "w");
+    PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", labels);
+    fprintf(file, "precision,systems,rows,algorithm,what,kernels\n");
+  }
+  PetscCall(DeviceRun(&device, what, ncases, systems, rows, file));
+  if (file) PetscCheck(!fclose(file), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", labels);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 int main(int argc, char **argv)
 {
   static const char *isas[]          = {"base", "v3", "v4", "best"};
@@ -215,7 +255,7 @@ int main(int argc, char **argv)
   char     *types[PETSC_STATIC_ARRAY_LENGTH(algorithms)], name[PETSC_MAX_PATH_LEN], mkl[PETSC_MAX_PATH_LEN],
     labels[PETSC_MAX_PATH_LEN];
   PetscBool given, typed, errors = PETSC_FALSE, csv, loadmkl, cuda = PETSC_TRUE, host = PETSC_TRUE, sweep = PETSC_FALSE,
-                          profile;
+                          components = PETSC_FALSE, profile;
   PetscMPIInt size, rank;
 
   PetscFunctionBeginUser;
@@ -235,6 +275,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsInt("-chunk", "rows of a chunk of PARTITION", NULL, run.chunk, &run.chunk, NULL));
   PetscCall(PetscOptionsInt("-switch", "rows that CRPCR leaves to PCR", NULL, run.switchpoint, &run.switchpoint, NULL));
   PetscCall(PetscOptionsBool("-switch_sweep", "all switch points of CRPCR on CUDA", NULL, sweep, &sweep, NULL));
+  PetscCall(PetscOptionsBool("-components", "time by component on CUDA", NULL, components, &components, NULL));
   PetscCall(PetscOptionsString("-profile", "file for what a profiler saw", NULL, "", labels, sizeof(labels), &profile));
   PetscCall(PetscOptionsBool("-cuda", "times on CUDA", NULL, cuda, &cuda, NULL));
   PetscCall(PetscOptionsBool("-preconditioner", "times of PCSPIKE on CUDA", NULL, run.pc, &run.pc, NULL));
@@ -258,21 +299,22 @@ int main(int argc, char **argv)
   }
   PetscCheck(cuda || !(sweep || profile), PETSC_COMM_SELF, PETSC_ERR_SUP,
              "-switch_sweep and -profile need a device and one rank");
-  if (!given) {
+  PetscCheck(sweep + components + profile + errors < 2, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "-switch_sweep, -components, -profile and -errors exclude each other");
+  if (components && !cuda) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "-components: nothing to time, it needs a device and one rank\n"));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
+  if (components && !given) {
+    nsystems   = 1;
+    systems[0] = rows[0] = 512;
+  } else if (!given) {
     nsystems = cuda ? 5 : 6;
     PetscCall(PetscArraycpy(systems, cuda ? cudacases[0] : hostcases[0], nsystems));
     PetscCall(PetscArraycpy(rows, cuda ? cudacases[1] : hostcases[1], nsystems));
   }
-  for (PetscInt s = 0; s < NALGORITHMS; s++) run.use[s] = (PetscBool)!typed;
-  for (PetscInt k = 0; k < ntypes && typed; k++) {
-    for (PetscInt s = 0; s < NALGORITHMS; s++) {
-      PetscBool same;
-
-      PetscCall(PetscStrcasecmp(types[k], algorithms[s].name, &same));
-      if (same) run.use[s] = PETSC_TRUE;
-    }
-    PetscCall(PetscFree(types[k]));
-  }
+  PetscCall(UseTypes(&run, typed, ntypes, types));
   PetscCall(PetscBLASSetNumThreads(1));
   if (errors) {
     if (run.chunk == PETSC_DECIDE) run.chunk = 63;
@@ -299,20 +341,15 @@ int main(int argc, char **argv)
   }
 #if defined(SPIKE_HAVE_CUDA)
   if (cuda) {
-    Run   device = run;
-    FILE *file   = NULL;
+    const DeviceWhat what = components ? DEVICE_COMPONENTS
+                          : profile    ? DEVICE_PROFILE
+                          : sweep      ? DEVICE_SWITCH
+                                       : DEVICE_TIMES;
 
-    device.cold = cudacold;
-    if (profile) {
-      file = fopen(labels, "w");
-      PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", labels);
-      fprintf(file, "precision,systems,rows,algorithm,what,kernels\n");
-    }
-    PetscCall(DeviceRun(&device, nsystems, systems, rows, sweep, file));
-    if (file) PetscCheck(!fclose(file), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", labels);
+    PetscCall(TimeDevice(&run, cudacold, what, nsystems, systems, rows, labels));
   }
 #endif
-  if (host && !sweep && !profile) {
+  if (host && !sweep && !components && !profile) {
     for (PetscInt s = 1; s < NALGORITHMS && cuda && !typed; s++) run.use[s] = PETSC_FALSE;
     PetscCall(
       PetscPrintf(PETSC_COMM_WORLD,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cuda.c: the kernels on CUDA beside cuSPARSE, the preconditioner, and transfers */
 #include "cuda.h"
+#include "components.h"
 #include "ours.h"
 #include "cusparse.h"
 #include <cuda_profiler_api.h>
@@ -99,22 +100,6 @@ static PetscErrorCode TimePC(const Run *run, const Case *c, Line *line)
 }
 
 /* ---- A case ---- */
-
-/* The least time of lines, NAN and NULL where none has any; graph: by graphs, where there are any */
-static const Line *FindBest(int count, const Line lines[], int what, PetscBool graph, double *ms)
-{
-  const Line *best = NULL;
-
-  *ms = NAN;
-  for (int k = 0; k < count; k++) {
-    const double t = graph && !isnan(lines[k].graph[what]) ? lines[k].graph[what] : lines[k].ms[what];
-
-    if (isnan(t) || (best && t >= *ms)) continue;
-    best = &lines[k];
-    *ms  = t;
-  }
-  return best;
-}
 
 static PetscErrorCode PrintLine(const char backend[], const Line *line, const double best[2], double floor)
 {
@@ -329,9 +314,9 @@ static PetscErrorCode DeviceProfile(const Run *run, PetscInt nsys, PetscInt m, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All cases; sweep: of the switch point, for cases with several systems; labels: for a profiler */
-PetscErrorCode DeviceRun(const Run *run, PetscInt ncases, const PetscInt systems[], const PetscInt rows[],
-                         PetscBool sweep, FILE *labels)
+/* All cases. labels: for a profiler */
+PetscErrorCode DeviceRun(const Run *run, DeviceWhat what, PetscInt ncases, const PetscInt systems[],
+                         const PetscInt rows[], FILE *labels)
 {
   struct cudaDeviceProp prop;
   PetscDeviceContext    dctx;
@@ -354,11 +339,20 @@ PetscErrorCode DeviceRun(const Run *run, PetscInt ncases, const PetscInt systems
                         "tridiagonal kernels on %s, driver for CUDA %d, runtime %d; a copy moves %.0f GB/s; ms, "
                         "medians of %" PetscInt_FMT "; floor: dl, d, du, b read and x written at that rate\n",
                         prop.name, driver, runtime, (double)rate * 1e-9, run->repeat));
-  for (PetscInt k = 0; k < ncases; k++) {
-    if (labels) PetscCall(DeviceProfile(run, systems[k], rows[k], dctx, *stream, labels));
-    else if (sweep && systems[k] > 1) PetscCall(DeviceSwitch(run, systems[k], rows[k], dctx, *stream));
-    if (!labels && !sweep) PetscCall(DeviceTimes(run, systems[k], rows[k], dctx, *stream, rate));
-  }
+  for (PetscInt k = 0; k < ncases; k++) switch (what) {
+    case DEVICE_TIMES:
+      PetscCall(DeviceTimes(run, systems[k], rows[k], dctx, *stream, rate));
+      break;
+    case DEVICE_SWITCH:
+      if (systems[k] > 1) PetscCall(DeviceSwitch(run, systems[k], rows[k], dctx, *stream));
+      break;
+    case DEVICE_COMPONENTS:
+      PetscCall(DeviceComponents(run, systems[k], rows[k], dctx, *stream));
+      break;
+    case DEVICE_PROFILE:
+      PetscCall(DeviceProfile(run, systems[k], rows[k], dctx, *stream, labels));
+      break;
+    }
   PetscCall(PetscDeviceContextDestroy(&dctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -66,3 +66,19 @@ PetscErrorCode DeviceError(Device *dev, double *error)
   *error = CaseError(dev->c, dev->c->x);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* The least time of lines, NAN and NULL where none has any; graph: by graphs, where there are any */
+const Line *FindBest(int count, const Line lines[], int what, PetscBool graph, double *ms)
+{
+  const Line *best = NULL;
+
+  *ms = NAN;
+  for (int k = 0; k < count; k++) {
+    const double t = graph && !isnan(lines[k].graph[what]) ? lines[k].graph[what] : lines[k].ms[what];
+
+    if (isnan(t) || (best && t >= *ms)) continue;
+    best = &lines[k];
+    *ms  = t;
+  }
+  return best;
+}

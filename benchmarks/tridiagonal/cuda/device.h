@@ -21,3 +21,4 @@ PetscErrorCode DeviceArray(PetscCount count, PetscScalar **p);
 PetscErrorCode DeviceCreate(const Run *run, const Case *c, cudaStream_t stream, Device *dev);
 PetscErrorCode DeviceDestroy(Device *dev);
 PetscErrorCode DeviceError(Device *dev, double *error);
+const Line    *FindBest(int count, const Line lines[], int what, PetscBool graph, double *ms);
