@@ -41,6 +41,11 @@ if [ -x "$SPIKE_BUILD/bin/benchmarks/idrpaper" ]; then
   written refinement '^N = 1000,' -cases 1000,2,1000,2,200000,64 -repeat 1
 else skip "killed" "benchmarks are not built: make programs"; fi
 
+if [ -x "$SPIKE_BUILD/bin/benchmarks/tridiagonal" ]; then
+  passes "components: what is to be timed needs a device" 'components: nothing to time, it needs a device' \
+    "$SPIKE_BUILD/bin/benchmarks/tridiagonal" -components -cuda 0
+else skip "components" "benchmarks are not built: make programs"; fi
+
 # Each fault, in a copy, is found
 mkdir copy
 cp -r "$top/benchmarks" "$top/tutorials" "$top/include" copy
