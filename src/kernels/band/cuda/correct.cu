@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* correct.cu: reduced systems, corrections and reordering of an apply */
 #include "sweep.cuh"
+#include "block_columns.cuh"
 #include "block_times.cuh"
 
 /*
@@ -42,6 +43,100 @@ __global__ void __launch_bounds__(1024, 1)
   else SpikeBlockTimes<false>(kl, ku, Vb, kl, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
 }
 
+#define SPIKE_TIPS_WARPS 16 /* of a block for several right-hand sides, at most */
+
+/*
+  The same for up to 8 G right-hand sides at once, blockIdx.y which: a thread block for each active interface, a warp
+  for 8 rows of each product (block_columns.cuh). Reads each matrix once, and the tips twice; writes the tips once. The
+  first columns of all three matrices come to registers, and the others to the L2 cache, before the previous kernel has
+  ended; then there are three products of which one needs the one before, each a chain of K / 4 steps. Shared memory:
+  two columns for each right-hand side: [g_b, later x_t] and [g_t, later g_t - Wt g_b].
+*/
+template <bool TRANSPOSED, int G>
+__global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1)
+  SpikeSolveColumns_Kernel(const __grid_constant__ SpikeTiles t, PetscInt q0, int nrhs, int pitch,
+                           const PetscScalar *dVb, const PetscScalar *dWt, const PetscScalar *dR, PetscScalar *tips,
+                           PetscCount ldt)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  const int      kl = t.kl, ku = t.ku, h = kl + ku, lane = threadIdx.x & 31, warp = threadIdx.x >> 5,
+                 warps = blockDim.x >> 5, first = SPIKE_COLUMNS * G * (int)blockIdx.y,
+                 nc = PetscMin(SPIKE_COLUMNS * G, nrhs - first);
+  const PetscInt q  = q0 + blockIdx.x;
+  const PetscScalar *Vb = dVb + q * (PetscCount)kl * ku, *Wt = dWt + q * (PetscCount)kl * ku,
+                    *R = dR + q * (PetscCount)ku * ku;
+  PetscScalar *below = (PetscScalar *)shared, *above = below + SPIKE_COLUMNS * G * pitch,
+              *tip = tips + first * ldt + q * (PetscCount)h;
+  SpikeColumnsProduct<TRANSPOSED, G, 1> toabove = {{{TRANSPOSED ? Vb : Wt, TRANSPOSED ? kl : ku, ku, kl}}},
+                                        inverse = {{{R, ku, ku, ku}}},
+                                        tobelow = {{{TRANSPOSED ? Wt : Vb, TRANSPOSED ? ku : kl, kl, ku}}};
+
+  SpikeRelease();
+  if (t.active[q]) {
+    if (PetscMax(kl, ku) > SpikeColumnsPiece::WIDTH) SpikePrefetchReduced(t, dVb, dWt, dR, q, q + 1);
+    toabove.start(1);
+    inverse.start(1);
+    tobelow.start(1);
+    toabove.load();
+    inverse.load();
+    tobelow.load();
+  }
+  SpikeAwait();
+  if (!t.active[q]) return;
+  for (int i = lane; i < h; i += 32)
+    for (int c0 = warp; c0 < SPIKE_COLUMNS * G; c0 += 4 * warps) {
+      PetscScalar v[4];
+
+      SpikeUnroll(j, 4) v[j] = tip[PetscMin(c0 + j * warps, nc - 1) * ldt + i];
+      SpikeUnroll(j, 4)
+        if (c0 + j * warps < SPIKE_COLUMNS * G) (i < kl ? below + i : above + i - kl)[(c0 + j * warps) * pitch] = v[j];
+    }
+  for (int e = threadIdx.x; e < 4 * SPIKE_COLUMNS * G; e += blockDim.x) /* up to a multiple of 4 */
+    if (kl / 4 * 4 + e % 4 >= kl) below[e / 4 * pitch + kl / 4 * 4 + e % 4] = 0.0;
+  __syncthreads();
+  toabove.run(below, pitch, NULL, [&](int i, int c, PetscScalar v) {
+    above[c * pitch + i] = i < ku ? above[c * pitch + i] - v : (PetscScalar)0.0;
+  });
+  __syncthreads();
+  inverse.run(above, pitch, NULL, [&](int i, int c, PetscScalar v) {
+    below[c * pitch + i] = v;
+    if (i < ku && c < nc) tip[c * ldt + kl + i] = v;
+  });
+  __syncthreads();
+  tobelow.run(below, pitch, NULL, [&](int i, int c, PetscScalar v) {
+    if (i < kl && c < nc) tip[c * ldt + i] -= v;
+  });
+}
+
+/* Right-hand sides in groups of 16, or 8 where there are no more or shared memory holds no more; *done: it holds them */
+static PetscErrorCode SpikeSolveColumns_Private(SpikeBand *s, PetscBool trans, PetscInt q0, PetscInt q1, PetscInt nrhs,
+                                                bool *done)
+{
+  const SpikeCUDA *h = (const SpikeCUDA *)s->data;
+  const int K = (int)PetscMax(s->kl, s->ku), tiles = (K + 7) / 8, pitch = SpikeColumnsPitch(K),
+            turns         = (tiles + SPIKE_TIPS_WARPS - 1) / SPIKE_TIPS_WARPS,
+            threads       = 32 * ((tiles + turns - 1) / turns);
+  const PetscCount ldt    = (PetscCount)(s->np + 1) * (s->kl + s->ku);
+
+  PetscFunctionBegin;
+  *done = false;
+  for (int groups = nrhs > SPIKE_COLUMNS ? 2 : 1; groups > 0 && !*done; groups--) {
+    const int    columns = SPIKE_COLUMNS * groups;
+    const size_t shared  = (size_t)2 * columns * pitch * sizeof(PetscScalar);
+    const auto   kernel  = trans ? (groups > 1 ? SpikeSolveColumns_Kernel<true, 2> : SpikeSolveColumns_Kernel<true, 1>)
+                                 : (groups > 1 ? SpikeSolveColumns_Kernel<false, 2> : SpikeSolveColumns_Kernel<false, 1>);
+    int          resident;
+
+    PetscCall(SpikeKernelResident((const void *)kernel, threads, shared, &resident));
+    if (!resident) continue;
+    PetscCallCUDA(SpikeLaunchEarly(kernel, dim3((unsigned)(q1 - q0), (unsigned)((nrhs + columns - 1) / columns)),
+                                   dim3(threads), shared, (cudaStream_t)s->stream, h->t, q0, (int)nrhs, pitch, s->dVb,
+                                   s->dWt, s->dR, s->dtips, ldt));
+    *done = true;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *s, PetscBool trans, PetscInt q0, PetscInt q1, PetscInt nrhs)
 {
   const SpikeCUDA *h  = (const SpikeCUDA *)s->data;
@@ -53,12 +148,15 @@ PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *s, PetscBool trans, PetscInt q0, P
   const PetscCount ldt    = (PetscCount)(s->np + 1) * (kl + ku);
   const size_t     shared = (size_t)(kl + 2 * ku + threads) * sizeof(PetscScalar);
   const dim3       grid((unsigned)PetscMax(q1 - q0, 0), (unsigned)nrhs);
+  bool             done = false;
 
   PetscFunctionBegin;
   if (!ku || q0 >= q1 || !nrhs) PetscFunctionReturn(PETSC_SUCCESS); /* without ku, x_b = g_b */
   PetscCheck(K <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "Half-bandwidth %d", K);
-  PetscCallCUDA(SpikeLaunchEarly(trans ? SpikeSolveTips_Kernel<true> : SpikeSolveTips_Kernel<false>, grid, threads,
-                                 shared, (cudaStream_t)s->stream, h->t, q0, s->dVb, s->dWt, s->dR, s->dtips, ldt));
+  if (nrhs > 1) PetscCall(SpikeSolveColumns_Private(s, trans, q0, q1, nrhs, &done));
+  if (!done)
+    PetscCallCUDA(SpikeLaunchEarly(trans ? SpikeSolveTips_Kernel<true> : SpikeSolveTips_Kernel<false>, grid, threads,
+                                   shared, (cudaStream_t)s->stream, h->t, q0, s->dVb, s->dWt, s->dR, s->dtips, ldt));
   PetscCall(PetscLogGpuFlops((q1 - q0) * nrhs * (4.0 * kl * ku + 2.0 * ku * ku)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
