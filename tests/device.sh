@@ -42,7 +42,7 @@ passes()
 # Runs a command that is to end with the error of SpikeDeviceGet()
 refused='! "$@" >refused.$$ 2>&1 && grep "need 8.0 or later" refused.$$'
 
-kernels="cudasetup cudacholesky cudaapply cudafull cudahalf devicepivoted devicediaband devicelook"
+kernels="cudasetup cudacholesky cudaapply cudatips cudafull cudahalf devicepivoted devicediaband devicelook"
 kernels="$kernels cudatridiagonal cudabatch cudarhs cudakrylov cudakrylovbasis cudastencil devicedia deviceblock"
 kernels="$kernels cudacapture"
 spike="spike_operator spike_change spike_periodic spike_tridiagonal spike_batch spike_matapply"

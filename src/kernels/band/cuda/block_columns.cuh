@@ -14,7 +14,9 @@ struct SpikeColumnsMatrix {
   int                lda, m, k;
 };
 
-/* 8 rows of a matrix in WIDTH columns, in the registers of a warp: row r0 + l / 4, columns k0 + 4 s + l % 4 of lane l */
+/*
+  8 rows of a matrix in WIDTH columns, in the registers of a warp: row r0 + l / 4, columns k0 + 4 s + l % 4 of lane l
+*/
 struct SpikeColumnsPiece {
   static constexpr int STEPS = sizeof(PetscScalar) > 8 ? 4 : 8, WIDTH = 4 * STEPS;
 
@@ -24,7 +26,7 @@ struct SpikeColumnsPiece {
   template <bool TRANSPOSED>
   __device__ __forceinline__ void load(const SpikeColumnsMatrix<TRANSPOSED> &A, int r0, int k0)
   {
-    const int          r   = r0 + ((threadIdx.x & 31) >> 2), q = threadIdx.x & 3, row = PetscMin(r, A.m - 1);
+    const int          r = r0 + ((threadIdx.x & 31) >> 2), q = threadIdx.x & 3, row = PetscMin(r, A.m - 1);
     const PetscScalar *at  = A.A + (TRANSPOSED ? (PetscCount)row * A.lda : (PetscCount)row);
     const PetscCount   one = TRANSPOSED ? 1 : A.lda;
 
@@ -37,13 +39,14 @@ struct SpikeColumnsPiece {
 /*
   sum_p A_p x_p for PARTS matrices of one shape and 8 G columns: a warp takes 8 rows of the result, and where there are
   `segments` > 1 one of as many pieces of the sum; A is read once for all columns, a piece of it while the one before is
-  multiplied. The order of a sum depends on k and `segments` alone: a column has the same bits whatever stands beside it.
+  multiplied. The order of a sum depends on k and `segments` alone: a column has the same bits whatever stands beside
+  it.
 
   start(): which rows and pieces are the warp's, for a number of warps that is a multiple of `segments`; `first` is
   loaded before run(), by load(), where later work must not wait for it. x: [PARTS][8 G][pitch] in shared memory, zero
   in the places from k to the next multiple of 4. pitch % 8 = 4: a warp reads 8 columns of x from different banks.
-  part: room for 64 G sums of each warp, not used with one segment. put(row, column, sum) is called once for each row of
-  a tile, from m on with zero.
+  part: room for 64 G sums of each tile and segment, not used with one segment. put(row, column, sum) is called once for
+  each row of a tile and each column, from row m on with zeros where x has finite values.
 */
 template <bool TRANSPOSED, int G, int PARTS>
 struct SpikeColumnsProduct {

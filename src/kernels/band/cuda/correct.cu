@@ -59,14 +59,14 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1)
                            PetscCount ldt)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  const int      kl = t.kl, ku = t.ku, h = kl + ku, lane = threadIdx.x & 31, warp = threadIdx.x >> 5,
-                 warps = blockDim.x >> 5, first = SPIKE_COLUMNS * G * (int)blockIdx.y,
-                 nc = PetscMin(SPIKE_COLUMNS * G, nrhs - first);
-  const PetscInt q  = q0 + blockIdx.x;
+  const int kl = t.kl, ku = t.ku, h = kl + ku, lane = threadIdx.x & 31, warp = threadIdx.x >> 5,
+            warps = blockDim.x >> 5, first = SPIKE_COLUMNS * G * (int)blockIdx.y,
+            nc          = PetscMin(SPIKE_COLUMNS * G, nrhs - first);
+  const PetscInt     q  = q0 + blockIdx.x;
   const PetscScalar *Vb = dVb + q * (PetscCount)kl * ku, *Wt = dWt + q * (PetscCount)kl * ku,
                     *R = dR + q * (PetscCount)ku * ku;
   PetscScalar *below = (PetscScalar *)shared, *above = below + SPIKE_COLUMNS * G * pitch,
-              *tip = tips + first * ldt + q * (PetscCount)h;
+              *tip                              = tips + first * ldt + q * (PetscCount)h;
   SpikeColumnsProduct<TRANSPOSED, G, 1> toabove = {{{TRANSPOSED ? Vb : Wt, TRANSPOSED ? kl : ku, ku, kl}}},
                                         inverse = {{{R, ku, ku, ku}}},
                                         tobelow = {{{TRANSPOSED ? Wt : Vb, TRANSPOSED ? ku : kl, kl, ku}}};
@@ -108,23 +108,25 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1)
   });
 }
 
-/* Right-hand sides in groups of 16, or 8 where there are no more or shared memory holds no more; *done: it holds them */
+/*
+  Right-hand sides in groups of 16, or 8 where there are no more or shared memory holds no more; *done: it holds them
+*/
 static PetscErrorCode SpikeSolveColumns_Private(SpikeBand *s, PetscBool trans, PetscInt q0, PetscInt q1, PetscInt nrhs,
                                                 bool *done)
 {
   const SpikeCUDA *h = (const SpikeCUDA *)s->data;
-  const int K = (int)PetscMax(s->kl, s->ku), tiles = (K + 7) / 8, pitch = SpikeColumnsPitch(K),
-            turns         = (tiles + SPIKE_TIPS_WARPS - 1) / SPIKE_TIPS_WARPS,
-            threads       = 32 * ((tiles + turns - 1) / turns);
-  const PetscCount ldt    = (PetscCount)(s->np + 1) * (s->kl + s->ku);
+  const int        K = (int)PetscMax(s->kl, s->ku), tiles = (K + 7) / 8, pitch = SpikeColumnsPitch(K),
+            turns = (tiles + SPIKE_TIPS_WARPS - 1) / SPIKE_TIPS_WARPS, threads = 32 * ((tiles + turns - 1) / turns);
+  const PetscCount ldt = (PetscCount)(s->np + 1) * (s->kl + s->ku);
 
   PetscFunctionBegin;
   *done = false;
   for (int groups = nrhs > SPIKE_COLUMNS ? 2 : 1; groups > 0 && !*done; groups--) {
+    const bool   two     = groups > 1;
     const int    columns = SPIKE_COLUMNS * groups;
     const size_t shared  = (size_t)2 * columns * pitch * sizeof(PetscScalar);
-    const auto   kernel  = trans ? (groups > 1 ? SpikeSolveColumns_Kernel<true, 2> : SpikeSolveColumns_Kernel<true, 1>)
-                                 : (groups > 1 ? SpikeSolveColumns_Kernel<false, 2> : SpikeSolveColumns_Kernel<false, 1>);
+    const auto   kernel  = trans ? (two ? SpikeSolveColumns_Kernel<true, 2> : SpikeSolveColumns_Kernel<true, 1>)
+                                 : (two ? SpikeSolveColumns_Kernel<false, 2> : SpikeSolveColumns_Kernel<false, 1>);
     int          resident;
 
     PetscCall(SpikeKernelResident((const void *)kernel, threads, shared, &resident));

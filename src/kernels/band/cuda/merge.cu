@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* merge.cu: the reduced system of full SPIKE, partitions merged two by two (band.h), all of a level at once */
 #include "band.cuh"
+#include "block_columns.cuh"
 #include "block_times.cuh"
 #include "merge.cuh"
 #include "sweep_owner.cuh"
@@ -262,6 +263,117 @@ __global__ void __launch_bounds__(256) SpikeMerged_Kernel(const __grid_constant_
   }
 }
 
+/*
+  The same for up to 8 G right-hand sides at once, blockIdx.y which, by block_columns.cuh: reads the rows of a matrix
+  that a thread block has once for all of them. The way down is one sum, [M^-1, -PQ] [g; outer], transposed with
+  E M^-1 in the place of PQ. Shared memory: kl + ku values for each right-hand side, on the way down twice as many, and
+  64 G sums of each warp where there are segments.
+*/
+#define SPIKE_MERGED_WARPS   16  /* of a thread block, at most */
+#define SPIKE_MERGED_SEGMENT 128 /* columns of a sum that a warp makes, up to 8 segments */
+
+template <bool TRANSPOSED, bool UPWARDS, int G>
+__global__ void __launch_bounds__(32 * SPIKE_MERGED_WARPS, 1)
+  SpikeMergedColumns_Kernel(const __grid_constant__ SpikeMergedArgs a, int nrhs, int pitch, int segments)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  constexpr int                                 PARTS = UPWARDS ? 1 : 2, COLUMNS = SPIKE_COLUMNS * G;
+  const SpikeTiles                             &t = a.t;
+  const int kl = t.kl, ku = t.ku, h = kl + ku, r0 = (int)blockIdx.z * a.rows, m = PetscMin(a.rows, h - r0),
+            warp = threadIdx.x >> 5, warps = blockDim.x >> 5, lane = threadIdx.x & 31,
+            nc       = PetscMin(COLUMNS, nrhs - COLUMNS * (int)blockIdx.y);
+  const PetscInt   q = a.level.q(blockIdx.x), s = a.level.s(blockIdx.x), e = a.level.e(blockIdx.x);
+  const PetscCount pair = (PetscCount)h * h, column = COLUMNS * blockIdx.y * a.ldt,
+                   slice   = TRANSPOSED ? (PetscCount)r0 * h : r0;
+  const PetscScalar *M     = a.merged + q * SPIKE_MERGED * pair + slice,
+                    *other = M + (UPWARDS == TRANSPOSED ? SPIKE_MERGED_PQ : SPIKE_MERGED_OUT) * pair;
+  PetscScalar *x = (PetscScalar *)shared, *tips = a.tips + column, *to = a.solution + column + q * (PetscCount)h + r0;
+  SpikeDouble *part    = (SpikeDouble *)(x + PARTS * COLUMNS * pitch);
+  const PetscScalar *S = s ? a.solution + column : tips, *T = e < t.np ? a.solution + column : tips;
+  const bool         left = t.active[s], right = t.active[e];
+  SpikeColumnsProduct<TRANSPOSED, G, PARTS> product;
+
+  SpikeRelease();
+  product.A[0]         = SpikeColumnsMatrix<TRANSPOSED>{UPWARDS ? other : M, h, m, h};
+  product.A[PARTS - 1] = SpikeColumnsMatrix<TRANSPOSED>{other, h, m, h};
+  product.start(segments);
+  product.load();
+  SpikeUnroll(p, PARTS) {
+    const PetscScalar *B = product.A[p].A;
+
+    if (TRANSPOSED)
+      for (int i = threadIdx.x; i < (m * h + 15) / 16; i += blockDim.x) SpikePrefetch(B + 16 * i);
+    else
+      for (int i = threadIdx.x; i < h * ((m + 15) / 16 + 1); i += blockDim.x)
+        SpikePrefetch(B + (PetscCount)(i % h) * h + PetscMin(16 * (i / h), m - 1));
+  }
+  SpikeAwait();
+  for (int i = lane; i < (h + 3) / 4 * 4; i += 32) {
+    /* as SpikeMerged_Kernel() has it */
+    const bool         first = TRANSPOSED ? i < ku : i < kl, outer = i < h && (first ? left : right), here = i < h;
+    const int          k    = TRANSPOSED ? (first ? kl + i : i - ku) : i;
+    const PetscScalar *from = (first ? S : T) + (first ? s : e) * (PetscCount)h + k;
+
+    for (int c0 = warp; c0 < COLUMNS; c0 += 4 * warps) {
+      PetscScalar v[4], w[4];
+
+      SpikeUnroll(j, 4) {
+        const PetscCount c = PetscMin(c0 + j * warps, nc - 1) * a.ldt;
+
+        v[j] = here ? tips[c + q * (PetscCount)h + i] : (PetscScalar)0.0;
+        w[j] = !UPWARDS && outer ? -from[c] : (PetscScalar)0.0;
+      }
+      SpikeUnroll(j, 4)
+        if (c0 + j * warps < COLUMNS) {
+          x[(c0 + j * warps) * pitch + i] = v[j];
+          if (!UPWARDS) x[(COLUMNS + c0 + j * warps) * pitch + i] = w[j];
+        }
+    }
+  }
+  __syncthreads();
+  product.run(x, pitch, part, [&](int i, int c, PetscScalar v) {
+    const int  r     = r0 + i;
+    const bool first = TRANSPOSED ? r < kl : r < ku; /* at s */
+
+    if (i >= m || c >= nc) return;
+    if (!UPWARDS) to[c * a.ldt + i] = v;
+    else if (first && left) tips[c * a.ldt + s * (PetscCount)h + (TRANSPOSED ? r : kl + r)] -= v;
+    else if (!first && right) tips[c * a.ldt + e * (PetscCount)h + (TRANSPOSED ? r : r - ku)] -= v;
+  });
+}
+
+/* A level of mergedtips(); *done: shared memory holds it, for 16 or 8 right-hand sides at once */
+template <bool TRANSPOSED, bool UPWARDS>
+static PetscErrorCode SpikeMergedColumns_Private(SpikeBand *s, SpikeMergedArgs a, int interfaces, int nrhs, bool *done)
+{
+  const SpikeCUDA *d = (const SpikeCUDA *)s->data;
+  const int        h = (int)(s->kl + s->ku), pitch = SpikeColumnsPitch(h), tiles = (h + 7) / 8,
+            segments = PetscMin(8, (h + SPIKE_MERGED_SEGMENT - 1) / SPIKE_MERGED_SEGMENT),
+            most     = SPIKE_MERGED_WARPS / segments; /* tiles of a thread block */
+
+  PetscFunctionBegin;
+  *done = false;
+  for (int groups = nrhs > SPIKE_COLUMNS ? 2 : 1; groups > 0 && !*done; groups--) {
+    const int columns = SPIKE_COLUMNS * groups, together = (nrhs + columns - 1) / columns,
+              idle = 2 * d->gpu->multiprocessors / PetscMax(1, interfaces * together), /* two for a multiprocessor */
+      own = PetscMin(most, (tiles + PetscMax(1, idle) - 1) / PetscMax(1, idle)), threads = 32 * own * segments;
+    const size_t shared = (size_t)(UPWARDS ? 1 : 2) * columns * pitch * sizeof(PetscScalar) +
+                          (segments > 1 ? (size_t)own * segments * 8 * columns * sizeof(SpikeDouble) : 0);
+    const auto kernel = groups > 1 ? SpikeMergedColumns_Kernel<TRANSPOSED, UPWARDS, 2>
+                                   : SpikeMergedColumns_Kernel<TRANSPOSED, UPWARDS, 1>;
+    int        resident;
+
+    PetscCall(SpikeKernelResident((const void *)kernel, threads, shared, &resident));
+    if (!resident) continue;
+    a.rows = 8 * own;
+    PetscCallCUDA(SpikeLaunchEarly(kernel,
+                                   dim3((unsigned)interfaces, (unsigned)together, (unsigned)((tiles + own - 1) / own)),
+                                   dim3(threads), shared, (cudaStream_t)s->stream, a, nrhs, pitch, segments));
+    *done = true;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* As many thread blocks for an interface as multiprocessors are idle, of 16 rows each at least */
 PetscErrorCode SpikeMergedTips_CUDA(SpikeBand *s, PetscBool trans, PetscBool up, PetscInt nrhs)
 {
@@ -280,9 +392,18 @@ PetscErrorCode SpikeMergedTips_CUDA(SpikeBand *s, PetscBool trans, PetscBool up,
               slices     = PetscMax(1, PetscMin(d->gpu->multiprocessors / (interfaces * (int)nrhs), (h + 15) / 16));
     const auto kernel    = trans ? (up ? SpikeMerged_Kernel<true, true> : SpikeMerged_Kernel<true, false>)
                                  : (up ? SpikeMerged_Kernel<false, true> : SpikeMerged_Kernel<false, false>);
+    bool       done      = false;
 
     a.level.l = l;
-    a.rows    = (h + slices - 1) / slices;
+    if (nrhs > 1) {
+      const auto columns = trans
+                           ? (up ? SpikeMergedColumns_Private<true, true> : SpikeMergedColumns_Private<true, false>)
+                           : (up ? SpikeMergedColumns_Private<false, true> : SpikeMergedColumns_Private<false, false>);
+
+      PetscCall((*columns)(s, a, interfaces, (int)nrhs, &done));
+    }
+    if (done) continue;
+    a.rows = (h + slices - 1) / slices;
     PetscCallCUDA(SpikeLaunchEarly(kernel, dim3((unsigned)interfaces, (unsigned)nrhs, (unsigned)slices), dim3(threads),
                                    shared, (cudaStream_t)s->stream, a));
   }
