@@ -44,6 +44,9 @@ PETSC_INTERN PetscErrorCode SpikeSweepLaunch_CUDA(SpikeBand *, PetscBool trans, 
 /* sweep_rhs.cu */
 PETSC_INTERN PetscErrorCode SpikeSweepColumns_CUDA(PetscSpikePrecision, const SpikeSweepArgs *, PetscInt nrhs,
                                                    cudaStream_t, bool *done);
+/* sweep_rhs_transpose.cu */
+PETSC_INTERN PetscErrorCode SpikeSweepColumnsTranspose_CUDA(PetscSpikePrecision, const SpikeSweepArgs *, PetscInt nrhs,
+                                                            cudaStream_t, bool *done);
 /* sweep_transpose.cu: with the tips of the partitions, where there are some */
 PETSC_INTERN PetscErrorCode SpikeSweepTranspose_CUDA(PetscSpikePrecision, const SpikeSweepArgs *, PetscInt nrhs,
                                                      cudaStream_t);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* sweep_transpose.cu: transposed sweeps, for whole partitions and for corrections */
+#include "block_columns.cuh"
 #include "sweep_owner.cuh"
 
 /*
@@ -99,20 +100,86 @@ __global__ void __launch_bounds__(256) SpikeTipsTranspose_Kernel(const __grid_co
   }
 }
 
+#define SPIKE_GRAB_WARPS 16 /* of a block of SpikeTipsColumns_Kernel(), at most */
+
+/*
+  The same for up to 8 G right-hand sides at once, blockIdx.y which, by block_columns.cuh; blockIdx.z: C or B. Reads the
+  matrix once. Shared memory: kl or ku values for each right-hand side.
+*/
+template <int G>
+__global__ void __launch_bounds__(32 * SPIKE_GRAB_WARPS, 1)
+  SpikeTipsColumns_Kernel(const __grid_constant__ SpikeSweepArgs a, int nrhs, int pitch)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  constexpr int                                 COLUMNS = SPIKE_COLUMNS * G;
+  const SpikeTiles                             &t       = a.t;
+  const bool                                    top     = blockIdx.z == 0;
+  const PetscInt     p = a.p0 + blockIdx.x, n = t.start[p + 1] - t.start[p], q = top ? p : p + 1;
+  const int          h = top ? t.kl : t.ku, first = COLUMNS * (int)blockIdx.y, nc = PetscMin(COLUMNS, nrhs - first);
+  const int          warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+  const PetscScalar *g                    = a.x + first * a.ldx + t.start[p] + (top ? 0 : n - h);
+  PetscScalar       *tip                  = a.tips + first * a.ldt + q * (PetscCount)(t.kl + t.ku) + (top ? 0 : t.kl),
+              *x                          = (PetscScalar *)shared;
+  SpikeColumnsProduct<true, G, 1> product = {{{(top ? a.C : a.B) + q * (PetscCount)h * h, h, h, h}}};
+
+  SpikeRelease();
+  product.start(1);
+  if (t.active[q]) product.load();
+  SpikeAwait();
+  if (!t.active[q]) return;
+  for (int i = threadIdx.x & 31; i < (h + 3) / 4 * 4; i += 32)
+    for (int c = warp; c < COLUMNS; c += warps)
+      x[c * pitch + i] = i < h ? g[PetscMin(c, nc - 1) * a.ldx + i] : (PetscScalar)0.0;
+  __syncthreads();
+  product.run(x, pitch, NULL, [&](int i, int c, PetscScalar v) {
+    if (i < h && c < nc) tip[c * a.ldt + i] = v;
+  });
+}
+
+/* The tips of a transposed sweep that is on its way */
+static PetscErrorCode SpikeTipsTranspose_Private(const SpikeSweepArgs *a, PetscInt nrhs, cudaStream_t stream)
+{
+  const SpikeTiles *t          = &a->t;
+  const unsigned    partitions = (unsigned)(a->p1 - a->p0);
+  const int         K = PetscMax(t->kl, t->ku), pitch = SpikeColumnsPitch(K);
+  const dim3        threads(32 * PetscMin(SPIKE_GRAB_WARPS, (K + 7) / 8));
+  bool              done = false;
+
+  PetscFunctionBegin;
+  for (int groups = nrhs == 1 ? 0 : nrhs > SPIKE_COLUMNS ? 2 : 1; groups > 0 && !done; groups--) {
+    const int    columns = SPIKE_COLUMNS * groups;
+    const size_t shared  = (size_t)columns * pitch * sizeof(PetscScalar);
+    const auto   kernel  = groups > 1 ? SpikeTipsColumns_Kernel<2> : SpikeTipsColumns_Kernel<1>;
+    int          resident;
+
+    PetscCall(SpikeKernelResident((const void *)kernel, (int)threads.x, shared, &resident));
+    if (!resident) continue;
+    PetscCallCUDA(SpikeLaunchEarly(kernel, dim3(partitions, (unsigned)((nrhs + columns - 1) / columns), 2), threads,
+                                   shared, stream, *a, (int)nrhs, pitch));
+    done = true;
+  }
+  if (!done) {
+    SpikeTipsTranspose_Kernel<<<dim3(partitions, (unsigned)nrhs), PetscMin(256, 32 * PetscMax(1, (t->kl + t->ku) / 8)),
+                                0, stream>>>(*a);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SpikeSweepTranspose_CUDA(PetscSpikePrecision precision, const SpikeSweepArgs *a, PetscInt nrhs,
                                         cudaStream_t stream)
 {
   const SpikeTiles *t     = &a->t;
   const int         warps = PetscMax(1, PetscMin(PetscMax(t->QL, t->QU), 8));
   const dim3        grid((unsigned)((a->p1 - 1) / t->G - a->p0 / t->G + 1), (unsigned)nrhs);
+  bool              done = false;
 
   PetscFunctionBegin;
-  SpikeDispatchPrecision(precision, (SpikeSweepTranspose_Kernel<F><<<grid, 32 * warps, 0, stream>>>(*a)));
-  PetscCallCUDA(cudaGetLastError());
-  if (a->tips && !a->correct) {
-    SpikeTipsTranspose_Kernel<<<dim3((unsigned)(a->p1 - a->p0), (unsigned)nrhs),
-                                PetscMin(256, 32 * PetscMax(1, (t->kl + t->ku) / 8)), 0, stream>>>(*a);
+  if (nrhs > 1) PetscCall(SpikeSweepColumnsTranspose_CUDA(precision, a, nrhs, stream, &done));
+  if (!done) {
+    SpikeDispatchPrecision(precision, (SpikeSweepTranspose_Kernel<F><<<grid, 32 * warps, 0, stream>>>(*a)));
     PetscCallCUDA(cudaGetLastError());
   }
+  if (a->tips && !a->correct) PetscCall(SpikeTipsTranspose_Private(a, nrhs, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
