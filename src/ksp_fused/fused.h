@@ -12,6 +12,7 @@
     fusedsteps    fusedrhssteps   operations of one vector      operations of several right-hand sides; fusedtall
     fusedtruth                    the true residual, and what it has to be; fusedgraph: CUDA graphs of iterations
     fusedprecision fusedrhstruth  products in a lower precision; the true residual of the columns
+    fusedfactors                  factors of the preconditioner in a lower precision
     fusedsolve    fusedrhs        the loop of a solve           several right-hand sides together
     fusedscaled                   KSPSolve(): the loop, and once more with b and x divided by a unit
     fusedplain                    vectors without arrays, by PETSc's methods
@@ -239,6 +240,20 @@ typedef struct {
   PetscInt  claims;  /* that were refuted                                                  */
 } KSPFusedUpdate;
 
+/* Factors of the preconditioner in a lower precision: fusedfactors.c */
+typedef struct {
+  PetscBool           asked;     /* the preconditioner was told to have them                 */
+  PetscBool           anew;      /* what has gone wrong may be tried again                   */
+  PetscBool           low;       /* in this solve, now                                       */
+  PetscBool           given;     /* they were given up in the last solve                     */
+  PetscBool           whole;     /* they are of the whole matrix                             */
+  PetscSpikePrecision precision; /* theirs, or that which was given up                       */
+  PetscInt            due;       /* after this iteration they are given up; 0: not yet known */
+  PetscInt            since;     /* iteration of `before`                                    */
+  PetscReal           before;    /* the least norm up to there                               */
+  PetscReal           least;     /* ... up to now                                            */
+} KSPFusedFactors;
+
 /* Where this solve is */
 typedef struct {
   PetscBool          merged;             /* form of this solve */
@@ -295,6 +310,7 @@ struct _n_KSPFused {
   KSPFusedProduct        product;
   KSPFusedRanks          ranks;
   KSPFusedPreconditioner pc;
+  KSPFusedFactors        factors;
   KSPFusedGraphs         graph;
   KSPFusedRun            run;
   KSPFusedBasisRoom      basis;

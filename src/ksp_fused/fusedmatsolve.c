@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedmatsolve.c: KSPMatSolve(): all columns together, as a block, or one by one */
 #include "fusedmatsolve.h"
+#include "fusedfactors.h"
 #include "fusedplace.h"
 #include "fusedrhs.h"
 #include "fusedrhsmat.h"
@@ -259,6 +260,7 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
   PetscCall(KSPFusedRhsSuit_Private(ksp, B, X, &c->together));
   PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " right-hand sides, %s\n", c->nresults,
                       c->together ? "all columns together" : "column by column"));
+  if (c->together) PetscCall(KSPFusedSetFactors(ksp, PETSC_FALSE));
   c->first = 0;
   PetscCall(SpikeOrderedBeginMat(X, &ordered));
   ierr = KSPFusedMatSolveOrdered_Private(ksp, B, X);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedmethod.c: creation and destruction of the fused methods */
 #include "fusedmethod.h"
+#include "fusedfactors.h"
 #include "fusedmatsolve.h"
 #include "fusedrhsmat.h"
 #include "fusedscaled.h"
@@ -29,6 +30,7 @@ PetscErrorCode KSPFusedSetWorkVecs(KSP ksp, PetscInt n)
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&f->run.placed[i]));
   f->run.useguess = PETSC_FALSE;
   if (n) PetscCall(KSPSetWorkVecs(ksp, n));
+  if (n) PetscCall(KSPFusedAskFactors(ksp, PETSC_TRUE)); /* before PCSetUp() */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,6 +58,7 @@ PetscErrorCode KSPReset_Fused(KSP ksp)
 PetscErrorCode KSPDestroy_Fused(KSP ksp)
 {
   PetscFunctionBegin;
+  PetscCall(KSPFusedLeaveFactors(ksp));
   PetscCall(KSPReset_Fused(ksp));
   PetscCall(KSPFusedComposeMethods(ksp, PETSC_FALSE));
   PetscCall(KSPDestroyDefault(ksp));

@@ -5,6 +5,7 @@
   ours, with the tests, monitors and preconditioner of the caller's
 */
 #include "fusedplain.h"
+#include "fusedfactors.h"
 #include "fusedtruth.h"
 
 static PetscErrorCode KSPFusedMonitorPlain_Private(KSP plain, PetscInt it, PetscReal norm, PetscCtx ctx)
@@ -122,6 +123,7 @@ PetscErrorCode KSPFusedSolvePlain(KSP ksp)
   PetscCall(KSPDestroy(&f->plain));                       /* an error may have left one */
   PetscCall(KSPFusedCreatePlain_Private(ksp, &f->plain)); /* another KSPBCGS may add the guess of the last solve to x */
   plain = f->plain;
+  PetscCall(KSPFusedSetFactors(ksp, PETSC_FALSE));
   PetscCall(KSPFusedSetPlain_Private(ksp, plain));
   plain->vec_rhs = ksp->vec_rhs; /* work vectors are like these */
   plain->vec_sol = ksp->vec_sol;

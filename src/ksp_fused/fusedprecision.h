@@ -47,11 +47,13 @@ static inline PetscBool KSPFusedIsDue(const KSPFused *f, PetscInt it)
                      f->run.since % f->graph.period == 0);
 }
 
-/* Whether this reason of a step, in a solve with fewer digits, may be that of A~ alone; stuck: nothing since a start */
+/* Whether this reason of a step, in a solve with fewer digits, may be theirs alone; stuck: nothing since a start */
 static inline PetscBool KSPFusedWearsOut(KSP ksp, int reason, PetscBool stuck)
 {
-  return (PetscBool)(((const KSPFused *)ksp->data)->product.rounds && ksp->its < ksp->max_it &&
-                     (reason == KSP_DIVERGED_BREAKDOWN || reason == KSP_DIVERGED_DTOL ||
+  const KSPFused *f = (const KSPFused *)ksp->data;
+
+  return (PetscBool)((f->product.rounds || f->factors.low) && ksp->its < ksp->max_it &&
+                     ((reason == KSP_DIVERGED_NANORINF && f->factors.low) || reason == KSP_DIVERGED_BREAKDOWN || reason == KSP_DIVERGED_DTOL ||
                       reason == KSP_DIVERGED_INDEFINITE_MAT || reason == KSP_DIVERGED_INDEFINITE_PC ||
                       (reason == SPIKE_KRYLOV_RESTART && stuck)));
 }

@@ -65,6 +65,7 @@ static PetscErrorCode KSPFusedSetPrecision_Fused(KSP ksp, KSPFusedPrecision prec
              PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE, "Unknown precision %d", (int)precision);
   f->options.precision = precision;
   f->product.wornmat = f->product.singlemat = 0; /* what has gone wrong may be tried again */
+  f->factors.anew                           = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,6 +2,7 @@
 /* fusedsolve.c: the loop of the fused methods: posts, restarts, the true residual */
 #include "fusedsolve.h"
 #include "adapters.h"
+#include "fusedfactors.h"
 #include "fusedgraph.h"
 #include "fusedprecision.h"
 #include "fusedstate.h"
@@ -77,6 +78,7 @@ static PetscErrorCode KSPFusedStart_Private(KSP ksp, SpikeKrylovPost *post)
   PetscCall((*f->method->start)(ksp));
   PetscCall(KSPFusedWait_Private(f, post));
   KSPFusedBeginUpdates(ksp, post->norm);
+  KSPFusedBeginFactors(ksp, post->norm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,22 +212,99 @@ static PetscErrorCode KSPFusedRefute_Private(KSP ksp, PetscReal norm, PetscReal 
 
 static PetscErrorCode KSPFusedVerify_Private(KSP, PetscBool, KSPFusedProgress *);
 
-/*
-  The iterations with fewer digits have not gone well: a new start from the true residual with those of PetscScalar. An
-  x that was a correction and is the solution becomes the guess. Where it is worse than that of the beginning, and that
-  is known, back to it
-*/
-static PetscErrorCode KSPFusedWiden_Private(KSP ksp, KSPFusedProgress *p)
+/* What the solve does with this preconditioner */
+static PetscErrorCode KSPFusedMeetPC_Private(KSP ksp, KSPFusedProgress *p)
 {
-  KSPFused       *f        = (KSPFused *)ksp->data;
-  const PetscBool solution = p->solution;
+  KSPFused       *f         = (KSPFused *)ksp->data;
+  const PetscBool isdefault = (PetscBool)(ksp->converged == KSPConvergedDefault),
+                  skip      = (PetscBool)(ksp->converged == KSPConvergedSkip);
+  PetscBool       never;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedKnowPC(ksp));
+  PetscCall(KSPFusedNeverWaits(ksp, &never));
+  p->intact = (PetscBool)(f->pc.identity || f->pc.diagonal || !f->s.ondevice || !never);
+  p->ahead  = f->s.ondevice && never && !f->options.lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
+  f->info.lockstep = (PetscBool)!p->ahead;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* B has changed, and the test has a norm with B in it: the tolerance of PETSc's test is that of B b, where x was 0 */
+static PetscErrorCode KSPFusedRenewGoal_Private(KSP ksp, KSPFusedProgress *p)
+{
+  KSPFused       *f = (KSPFused *)ksp->data;
+  SpikeKrylovPost post;
+  Vec             x;
+
+  PetscFunctionBegin;
+  if (KSPFusedTestsTruth(ksp) || ksp->converged != KSPConvergedDefault || !ksp->guess_zero || !KSPFusedIsTested(ksp))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecDuplicate(ksp->vec_sol, &x));
+  PetscCall(VecCopy(ksp->vec_sol, x));
+  PetscCall(VecSet(ksp->vec_sol, 0.0));
+  PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
+  PetscCall(KSPFusedStart_Private(ksp, &post));
+  PetscCall(VecCopy(x, ksp->vec_sol));
+  PetscCall(VecDestroy(&x));
+  f->run.update.initial   = post.norm;
+  ksp->rnorm0             = post.norm;
+  ksp->ttol               = PetscMax(ksp->rtol * post.norm, KSPFusedAbstol(ksp));
+  p->goal                 = ksp->ttol;
+  f->s.scalars->t.ttol    = ksp->ttol;
+  f->s.scalars->t.dtol    = ksp->divtol * ksp->rnorm0;
+  f->s.scalars->t.chknorm = ksp->chknorm;
+  PetscCall((*f->s.k->push)(&f->s, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Factors of the preconditioner in PetscScalar. A correction B u becomes the solution while B is what it was, if that
+  is nearer than the guess
+*/
+static PetscErrorCode KSPFusedLeaveLow_Private(KSP ksp, KSPFusedProgress *p)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  PetscReal truth;
+
+  PetscFunctionBegin;
+  if (KSPFusedIsCorrection(ksp) && !p->solution) {
+    PetscCall(KSPFusedLook_Private(ksp, &truth));
+    if (truth <= f->run.update.initial || (ksp->normtype == KSP_NORM_NONE && !PetscIsInfOrNanReal(truth)))
+      PetscCall(KSPFusedTake_Private(ksp, p));
+    else PetscCall(VecSet(ksp->vec_sol, 0.0));
+  }
+  PetscCall(KSPFusedWidenFactors(ksp));
+  if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPFusedMeetPC_Private(ksp, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The iterations with fewer digits have not gone well: a new start from the true residual with those of PetscScalar, in
+  the factors of the preconditioner, and where products is set, in products. An x that was a correction and is the
+  solution becomes the guess. Where it is worse than that of the beginning, and that is known, back to it
+*/
+static PetscErrorCode KSPFusedWiden_Private(KSP ksp, PetscBool products, KSPFusedProgress *p)
+{
+  KSPFused       *f      = (KSPFused *)ksp->data;
+  const PetscBool lowers = f->factors.low;
+  PetscBool       solution;
   SpikeKrylovPost post;
 
   PetscFunctionBegin;
   if (f->info.replayed) PetscCall(KSPFusedTouch(ksp));
-  PetscCall(KSPFusedWiden(ksp));
-  PetscCall(KSPFusedPrepareGraph(ksp));
+  if (products && f->product.rounds) PetscCall(KSPFusedWiden(ksp));
   ksp->reason = KSP_CONVERGED_ITERATING;
+  if (lowers) {
+    PetscCall(KSPFusedLeaveLow_Private(ksp, p));
+    if (ksp->reason) {
+      PetscCall(VecFlag(ksp->vec_sol, PETSC_TRUE));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCall(KSPFusedPrepareGraph(ksp));
+  solution = p->solution;
+  if (lowers) PetscCall(KSPFusedRenewGoal_Private(ksp, p));
   p->started  = ksp->its;
   p->launched = 0;
   if (p->solution) PetscCall(KSPFusedSetGuess_Private(ksp));
@@ -293,8 +372,8 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, PetscBool own, KSPFusedPro
     PetscCall(KSPFusedFollow_Private(ksp, KSPFusedNextTolerance(ksp->ttol, norm, truth, bound), started, &post, p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (f->product.rounds && ksp->its < ksp->max_it) {
-    PetscCall(KSPFusedWiden_Private(ksp, p));
+  if ((f->product.rounds || f->factors.low) && ksp->its < ksp->max_it) {
+    PetscCall(KSPFusedWiden_Private(ksp, PETSC_TRUE, p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!same && !asks) PetscCall(KSPFusedGetBound(ksp, ksp->vec_rhs, p->first, &bound));
@@ -413,9 +492,10 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
     p->rate = ksp->rnorm > 0.0 ? PetscMin(1.0, post->norm / ksp->rnorm) : 1.0;
     PetscCall(KSPFusedReport_Private(ksp, post));
     if (f->product.rounds) KSPFusedObserve(ksp, post);
+    PetscCall(KSPFusedObserveFactors(ksp, post));
   }
   if (KSPFusedWearsOut(ksp, ksp->reason ? (int)ksp->reason : post->reason, (PetscBool)(ksp->its == p->started))) {
-    PetscCall(KSPFusedWiden_Private(ksp, p));
+    PetscCall(KSPFusedWiden_Private(ksp, PETSC_TRUE, p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!ksp->reason && device) {
@@ -448,19 +528,16 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p, PetscR
   Vec                 x = ksp->vec_sol, r = ksp->work[0];
   SpikeKrylovScalars *s;
   SpikeKrylovPost     post;
-  PetscBool           never, same, own;
+  PetscBool           same, own;
 
   PetscFunctionBegin;
   f->ops = &KSPFusedOps_Vector; /* an error may have ended a solve of several right-hand sides */
   PetscCall(KSPFusedSetForm(ksp));
+  PetscCall(KSPFusedSetFactors(ksp, PETSC_TRUE));
   PetscCall(KSPFusedSetNarrow(ksp));
   f->run.lags = (PetscBool)(f->method->lags && !f->run.merged && !f->options.lockstep && !ksp->numbermonitors &&
                             (isdefault || skip));
-  PetscCall(KSPFusedKnowPC(ksp));
-  PetscCall(KSPFusedNeverWaits(ksp, &never));
-  p->intact = (PetscBool)(f->pc.identity || f->pc.diagonal || !f->s.ondevice || !never);
-  p->ahead  = f->s.ondevice && never && !f->options.lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
-  f->info.lockstep = (PetscBool)!p->ahead;
+  PetscCall(KSPFusedMeetPC_Private(ksp, p));
   PetscCall(KSPFusedPrepareGraph(ksp));
   f->run.usewhole = (PetscBool)(f->options.persistent != KSP_FUSED_PERSISTENT_OFF && f->method->whole &&
                                 f->s.k->iterate && p->ahead && f->product.own && (f->pc.identity || f->pc.diagonal) &&
@@ -549,11 +626,13 @@ PetscErrorCode KSPFusedSolve(KSP ksp, PetscReal *unit)
   if (*unit != f->run.unit) PetscFunctionReturn(PETSC_SUCCESS);
   while (!ksp->reason) {
     while ((p.launched <= KSPFusedAhead_Private(ksp, &p) || f->run.carried) && ksp->its + p.launched < ksp->max_it) {
-      const PetscBool carried = f->run.carried;
+      const PetscBool carried = f->run.carried, due = KSPFusedIsDue(f, ksp->its + p.launched),
+                      worn = (PetscBool)(due && f->run.update.worn),
+                      weak = KSPFusedFactorsAreDue(f, ksp->its + p.launched);
 
-      if (KSPFusedIsDue(f, ksp->its + p.launched)) {
-        if (f->run.update.worn && p.launched) break;
-        if (f->run.update.worn) PetscCall(KSPFusedWiden_Private(ksp, &p));
+      if (due || weak) {
+        if ((worn || weak) && p.launched) break;
+        if (worn || weak) PetscCall(KSPFusedWiden_Private(ksp, worn, &p));
         else PetscCall(KSPFusedUpdateResidual(ksp, ksp->its + p.launched));
         if (ksp->reason) break;
       }

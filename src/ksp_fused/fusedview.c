@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedview.c: what -ksp_view prints of a fused method */
 #include "fusedview.h"
+#include "fusedfactors.h"
 #include "fusedprecisionoptions.h"
 #include "fusedrhsoptions.h"
 
@@ -32,6 +33,7 @@ static PetscErrorCode KSPFusedViewMethod_Private(KSP ksp, PetscViewer viewer)
                                                : (f->info.product == KSP_FUSED_SPMV_BLOCKS ? "by its blocks"
                                                                                            : "by MatMult()")))));
   PetscCall(KSPFusedPrecisionView(ksp, viewer));
+  PetscCall(KSPFusedFactorsView(ksp, viewer));
   if (f->options.replacement)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  residual replaced every %" PetscInt_FMT " iterations\n",
                                      f->options.replacement));

@@ -220,7 +220,8 @@ PetscErrorCode PCCreate_Spike(PC pc)
   pc->data            = s;
   s->shape            = SpikeNewShape(SPIKE_SHAPES);
   s->type             = PC_SPIKE_AUTO;
-  s->precision        = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
+  s->precision        = SPIKE_PRECISION_FULL;
+  s->wish.user = s->wish.asked = s->wish.target = SPIKE_PRECISION_FULL;
   s->userkl           = PETSC_DECIDE;
   s->userku           = PETSC_DECIDE;
   s->maxband          = PETSC_DECIDE;

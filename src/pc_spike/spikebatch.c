@@ -30,7 +30,8 @@ static SpikeBatchReason SpikeBatchMay_Private(const PC_Spike *s)
 
   if ((b->kl == 1 && b->ku == 1) || b->kl + b->ku == 0 || !b->k->batch || s->cyclic.found) return SPIKE_BATCH_OTHER;
   if (PetscMax(b->kl, b->ku) > SPIKE_BATCH_MAX_BANDWIDTH) return SPIKE_BATCH_WIDE;
-  if (SpikePrecisionBytes(b->precision) != sizeof(PetscReal)) return SPIKE_BATCH_PRECISION;
+  if (SpikePrecisionBytes(b->precision) != sizeof(PetscReal) && !PCSpikeWishIsLow_Private(s))
+    return SPIKE_BATCH_PRECISION;
   if (b->cholesky) return SPIKE_BATCH_CHOLESKY;
   if (s->batch.type == PC_SPIKE_BATCH_AUTO && s->local_partitions != PETSC_DECIDE) return SPIKE_BATCH_PARTITIONS;
   return SPIKE_BATCH_YES;
@@ -205,6 +206,7 @@ PetscErrorCode PCSpikeBatchFind_Private(PC pc, PetscBool alone, PetscInt nparts,
   }
   s->batch.found = (PetscBool)(reason == SPIKE_BATCH_YES);
   if (s->batch.found) {
+    if (PCSpikeWishIsLow_Private(s)) PetscCall(PCSpikeWishDrop_Private(pc, "systems are a batch"));
     s->batch.longest  = max[1];
     s->batch.shortest = max[2] == PETSC_INT_MIN ? 0 : -max[2];
     PetscCall(PetscInfo(pc,

@@ -10,6 +10,7 @@
 #include "pc_factored/factored.h"
 #include "common/enqueue.h"
 #include "common/fault.h"
+#include "common/wish.h"
 #include "spikeborder.h"
 #include "spikelines.h"
 #include "spikegather.h"
@@ -170,6 +171,20 @@ typedef struct {
   SpikeLook found;
 } PCSpikeLook;
 
+/* The precision that the solver wishes for the factors: spikewish.c */
+typedef struct {
+  PetscSpikePrecision user;    /* of PCSpikeSetPrecision(), or that of PetscReal                        */
+  PetscBool           set;     /* by the user, whose choice it is then                                  */
+  PetscSpikePrecision asked;   /* by the solver; that of PetscReal: it asks for none                    */
+  PetscSpikePrecision target;  /* the last setup has begun with it                                      */
+  PetscBool           whole;   /* factors are of the whole matrix                                       */
+  PetscBool           dropped; /* it does not do for this pattern                                       */
+  const char         *why;     /* it was not taken                                                      */
+  PetscBool           refused; /* these are the values for which the solver could not do with it         */
+  PetscObjectId       mat;     /* the matrix of these values, 0: there is none                          */
+  PetscObjectState    state;
+} PCSpikeWish;
+
 /* Work space of orderings: spikeordering.c */
 typedef struct {
   PetscInt    *ti, *tj, *si, *sj, *i, *j; /* A^T, A, and both together */
@@ -196,6 +211,7 @@ typedef enum {
   SPIKE_AGAIN_TRIAL,    /* by another way                                     */
   SPIKE_AGAIN_GATHER,   /* with rows of other ranks                           */
   SPIKE_AGAIN_COUPLING, /* with exact coupling in place of truncated spikes   */
+  SPIKE_AGAIN_PRECISION, /* in full precision                                   */
   SPIKE_AGAIN_BATCH     /* with systems of a batch that are not in pieces     */
 } SpikeAgain;
 
@@ -204,7 +220,8 @@ typedef struct {
 
   /* options */
   PCSpikeType         type;
-  PetscSpikePrecision precision;
+  PetscSpikePrecision precision; /* of this setup, or the next one */
+  PCSpikeWish         wish;
   PetscInt            userkl, userku; /* PETSC_DECIDE: from the matrix */
   PetscInt            maxband;        /* PETSC_DECIDE: by memory, PETSC_UNLIMITED: none */
   PetscInt            local_partitions;
@@ -275,6 +292,12 @@ static inline PetscReal PCSpikeShift_Private(const PC_Spike *s, PetscReal epsilo
 {
   if (s->refine.direct == PETSC_BOOL3_TRUE && s->shiftamount == (PetscReal)PETSC_DECIDE) return PetscSqrtReal(epsilon);
   return PCFactoredShift_Private((const PC_Factored *)s, epsilon);
+}
+
+/* Whether this setup has factors in a lower precision because the solver wishes it */
+static inline PetscBool PCSpikeWishIsLow_Private(const PC_Spike *s)
+{
+  return (PetscBool)(!s->wish.set && s->precision != s->wish.user);
 }
 
 /* The matrix whose rows on each rank are those of the band; and rows of vectors on this rank */
@@ -462,6 +485,17 @@ PETSC_INTERN PetscErrorCode PCSpikeMatchingChooseBand_Private(PC, Mat *);
 PETSC_INTERN void           PCSpikeMatchingForget_Private(PC_Spike *);
 PETSC_INTERN void           PCSpikeLoneForget_Private(PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeLoneAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
+
+/* spikewish.c */
+PETSC_INTERN PetscErrorCode PCSpikeWishLook_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeWishBegin_Private(PC, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeWishChoose_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeWishDrop_Private(PC, const char[]);
+PETSC_INTERN PetscErrorCode PCSpikeWishReject_Private(PC, const char[], PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeWishAfter_Private(PC, PetscBool, const SpikeFillStats *, const PCSpikePivots *,
+                                                     PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeWishView_Private(PC, PetscViewer);
+PETSC_INTERN PetscErrorCode PCSpikeComposeWishMethods_Private(PC, PetscBool);
 
 /* spikecoupling.c: whether truncated spikes are enough */
 PETSC_INTERN void           PCSpikeCouplingForget_Private(PC_Spike *);

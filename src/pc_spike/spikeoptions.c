@@ -257,14 +257,15 @@ static PetscErrorCode PCSpikeSetPrecision_Spike(PC pc, PetscSpikePrecision preci
              PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PetscSpikePrecision %d",
              (int)precision);
   if (s->precision != precision) PetscCall(PCSpikeChanged_Private(pc));
-  s->precision = precision;
+  s->precision = s->wish.user = precision;
+  s->wish.set                 = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PetscSpikePrecision *precision)
 {
   PetscFunctionBegin;
-  *precision = ((PC_Spike *)pc->data)->precision;
+  *precision = ((PC_Spike *)pc->data)->wish.user;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -605,6 +606,7 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   SpikeCompose("PCSpikeGetInfo_C", PCSpikeGetInfo_Spike);
   SpikeCompose("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_Spike);
   PetscCall(PCFactoredComposeMethods_Private(pc, "PCSpike", compose));
+  PetscCall(PCSpikeComposeWishMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeMatchingMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeLayoutMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeBorderMethods_Private(pc, compose));
@@ -618,7 +620,7 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
 PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
-  PetscEnum type = (PetscEnum)s->type, precision = (PetscEnum)s->precision, tridiagonal = (PetscEnum)s->tridiagonal,
+  PetscEnum type = (PetscEnum)s->type, precision = (PetscEnum)s->wish.user, tridiagonal = (PetscEnum)s->tridiagonal,
             matching = (PetscEnum)s->matching.type, factor = (PetscEnum)s->factortype;
   PetscInt          k[2] = {s->userkl, s->userku}, nk = 2, partitions = s->local_partitions, maxband = s->maxband;
   PetscReal         dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;

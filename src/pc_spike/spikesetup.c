@@ -217,6 +217,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   PetscFunctionBegin;
   s->wide           = PETSC_FALSE;
   s->look.covers    = PETSC_FALSE;
+  s->precision      = s->wish.target;
   s->band.precision = s->precision;
   s->band.maxrhs    = 1;
   s->band.window    = s->window;
@@ -224,6 +225,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   if (dia && s->matching.type != PC_SPIKE_MATCHING_ALWAYS && s->matching.wanted != PETSC_BOOL3_TRUE) {
     s->band.k = SpikeBandKernelsFind(dia->k->memtype);
     PetscCall(PCSpikeDIAChooseBand_Private(pc, dia, &s->diagonals));
+    if (s->diagonals) PetscCall(PCSpikeWishChoose_Private(pc));
     if (s->diagonals) PetscCall(PCSpikeCholeskyChoose_Private(pc));
     if (s->diagonals) PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
     if (s->wide) s->diagonals = PETSC_FALSE;
@@ -242,6 +244,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     B = *A;
     PetscCall(PCSpikeBorderChooseBand_Private(pc, &B));
     if (s->border.T) *A = s->border.T;
+    PetscCall(PCSpikeWishChoose_Private(pc));
     PetscCall(PCSpikeCholeskyChoose_Private(pc));
     PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
     PetscCall(PCSpikeLookCovers_Private(pc, B));
@@ -483,9 +486,10 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
-  if (!*reuse && s->again == SPIKE_AGAIN_NOT) PCSpikeForget_Private(s);
+  if (!*reuse && (s->again == SPIKE_AGAIN_NOT || s->again == SPIKE_AGAIN_PRECISION)) PCSpikeForget_Private(s);
   s->matching.trying = (PetscBool)(s->again == SPIKE_AGAIN_MATCHING);
-  same               = (PetscBool)(s->again == SPIKE_AGAIN_MATCHING || s->again == SPIKE_AGAIN_TRIAL);
+  same = (PetscBool)(s->again == SPIKE_AGAIN_MATCHING || s->again == SPIKE_AGAIN_TRIAL ||
+                     s->again == SPIKE_AGAIN_PRECISION);
   s->again           = SPIKE_AGAIN_NOT;
   if (!*reuse) {
     if (same && s->aij) { /* of the same values */
@@ -538,6 +542,7 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
   s->info.boosted = s->info.cornerboosted = 0;
   PetscCall(PCSpikeRefineBegin_Private(pc));
   PetscCall(PCSpikeLinesBegin_Private(pc, &reuse));
+  PetscCall(PCSpikeWishBegin_Private(pc, &reuse));
   PetscCall(PCSpikeCholeskyBegin_Private(pc, &reuse));
   PetscCall(PCSpikeBegin_Private(pc, &reuse, &A));
   PetscCall(PCSpikeCholeskyCheck_Private(pc, &fits));
@@ -604,7 +609,8 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
   if (s->border.T && s->border.badrow >= 0) st.badrow = s->border.badrow;
   s->refine.norm = s->border.T ? s->border.norm : s->matching.active ? s->matching.norm : st.norm;
   if (st.badrow < 0 && st.overflowrow >= 0) {
-    PetscCall(PCSpikeMatchingReject_Private(pc, again));
+    PetscCall(PCSpikeWishReject_Private(pc, "an entry is too large", again));
+    if (!*again) PetscCall(PCSpikeMatchingReject_Private(pc, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (st.badrow >= 0) {
@@ -621,6 +627,8 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
                                      s->precision == PETSC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
   } else {
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
+    PetscCall(PCSpikeWishAfter_Private(pc, reuse, &st, &pivots, again));
+    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
     PetscCall(PCSpikeBorderFactor_Private(pc, &pivots.partition, &pivots.reduced, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
@@ -670,6 +678,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(citation, &cite));
+  PetscCall(PCSpikeWishLook_Private(pc));
   PetscCall(SpikeOrderedBeginMat(pc->pmat, &ordered));
   ierr = PCSpikeSetUpOrdered_Private(pc);
   PetscCall(SpikeOrderedEnd(&ordered));

@@ -242,6 +242,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s, factors in %s precision\n", names[s->type],
                                    PetscSpikePrecisionNames[s->precision]));
+  PetscCall(PCSpikeWishView_Private(pc, viewer));
   PetscCall(PCSpikeCholeskyView_Private(pc, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  zero pivot below %g of the norm: %s\n", (double)s->zeropivot,
                                    PCSpikeBoosts_Private(s) ? "boosted" : "failure"));
