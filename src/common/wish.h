@@ -16,7 +16,7 @@
 typedef struct {
   PetscBool           low;       /* factors are in a lower precision, because a solver wishes it     */
   PetscSpikePrecision precision; /* theirs                                                           */
-  PetscBool           whole;     /* they are of the whole matrix: M^-1 A differs from I by rounding  */
+  PetscBool           whole;     /* factors, low or not, are of the whole matrix: M^-1 A is I but for rounding */
 } SpikeWish;
 
 /*
@@ -41,9 +41,10 @@ static inline PetscErrorCode SpikeWishRefuse(PC pc)
 /* *has: the preconditioner knows of wishes */
 static inline PetscErrorCode SpikeGetWish(PC pc, SpikeWish *wish, PetscBool *has)
 {
-  PetscErrorCode (*get)(PC, SpikeWish *);
+  PetscErrorCode (*get)(PC, SpikeWish *) = NULL;
 
   PetscFunctionBegin;
+  *has            = PETSC_FALSE;
   wish->low       = wish->whole = PETSC_FALSE;
   wish->precision = SPIKE_PRECISION_FULL;
   PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PetscSpikeGetWish_C", &get));

@@ -61,7 +61,7 @@ PetscErrorCode KSPFusedSetFactors(KSP ksp, PetscBool may)
 {
   KSPFused *f = (KSPFused *)ksp->data;
   SpikeWish wish;
-  PetscBool has;
+  PetscBool has = PETSC_FALSE;
 
   PetscFunctionBegin;
   f->factors.low = f->factors.given = PETSC_FALSE;

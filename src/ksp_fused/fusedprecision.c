@@ -90,6 +90,7 @@ PetscErrorCode KSPFusedSetNarrow(KSP ksp)
   else if (f->info.product == KSP_FUSED_SPMV_STENCIL || f->info.product == KSP_FUSED_SPMV_BLOCKS)
     why = "the matrix lends its stencil, or its blocks";
   else if (f->info.copy && f->size > 1) why = "columns of other ranks are beside the copy";
+  else if (f->factors.whole) why = "the preconditioner has factors of the whole matrix, and few products are left";
   else if (!f->s.k->narrow) why = "the backend has none";
   else if (p->wornmat == p->mat && p->wornvalues == p->values) why = "the solve before could not do with it";
   else {

@@ -7,18 +7,21 @@
 
       by options       the user has set a precision, or what goes with that of vectors alone
       by the band      tridiagonal systems, a batch, periodic systems, paths, a border, row exchanges
-      after a setup    entries that do not fit, pivots that are boosted or bad, factors that are wrong by more than
-                       SPIKE_WISH_WHOLE, or SPIKE_WISH_PART where they are not of the whole matrix by intent: trials and
-                       row exchanges are for factors in full precision, which get their chance by that
+      after a setup    entries that do not fit, pivots that are boosted or bad, growth in factors above
+                       SPIKE_WISH_GROWTH times the norm, factors that are wrong by more than SPIKE_WISH_WHOLE, or
+                       SPIKE_WISH_PART where they are not of the whole matrix by intent: trials and row exchanges are
+                       for factors in full precision, which get their chance by that
 
   for the pattern, and refused by the solver for the values. Factors of the whole matrix in bf16 leave about 2e-3 of a
   residual, those in single precision 1e-7: a Krylov method takes twice as many applications with the former, which
   are less than twice as fast (benchmarks/results/solve.txt). So bf16 is for factors of a part of the matrix, whose
-  number of iterations does not come from rounding. Factors of a matrix that is known to be definite stay in single
-  precision too: L and U of 16 bits are no longer those of a hermitian matrix.
+  number of iterations does not come from rounding, on a device: the host's kernels for 16 bits are slower than those
+  for 32. Factors of a matrix that is known to be definite have single precision too: L and U of 16 bits are no longer
+  those of a hermitian matrix.
 */
 #define SPIKE_WISH_WHOLE 0.1
 #define SPIKE_WISH_PART  10.0
+#define SPIKE_WISH_GROWTH 1e4
 
 /* What options have against it; NULL: nothing */
 static const char *PCSpikeWishOptions_Private(const PC_Spike *s)
@@ -91,19 +94,22 @@ PetscErrorCode PCSpikeWishChoose_Private(PC pc)
   const char  *why = NULL;
 
   PetscFunctionBegin;
+  w->whole = (PetscBool)(s->givenkl == PETSC_DECIDE && s->dropoff == 0.0 && !s->info.cut && !s->apart &&
+                         !s->lines.active && s->type != PC_SPIKE_BLOCK && s->type != PC_SPIKE_TRUNCATED);
   if (!PCSpikeWishIsLow_Private(s)) PetscFunctionReturn(PETSC_SUCCESS);
   if (PetscMax(s->band.kl, s->band.ku) <= 1) why = "half-bandwidths are at most 1";
   else if (s->border.T) why = "the band has a border";
   else if (s->cyclic.found) why = "systems are periodic";
   else if (s->lines.active) why = "systems are paths";
   else if (PCSpikeExchanges_Private(s)) why = "rows are exchanged";
-  w->whole = (PetscBool)(s->givenkl == PETSC_DECIDE && s->dropoff == 0.0 && !s->info.cut && !s->apart &&
-                         s->type != PC_SPIKE_BLOCK && s->type != PC_SPIKE_TRUNCATED);
   if (why) PetscCall(PCSpikeWishDrop_Private(pc, why));
-  else if (SpikePrecisionBytes(s->precision) < 4 && (w->whole || s->definite) && !PetscDefined(USE_REAL_SINGLE)) {
+  else if (SpikePrecisionBytes(s->precision) < 4) {
+    if (w->whole) w->why = "they are of the whole matrix";
+    else if (s->definite) w->why = "the matrix is definite";
+    else if (PetscMemTypeHost(s->band.k->memtype)) w->why = "kernels of the host are faster with it";
+    else PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscInfo(pc, "Factors in single precision, not in %s, as the solver wishes: %s\n",
-                        PetscSpikePrecisionNames[s->wish.asked],
-                        s->definite ? "the matrix is definite" : "they are of the whole matrix"));
+                        PetscSpikePrecisionNames[w->asked], w->why));
     s->precision = s->band.precision = PETSC_SPIKE_PRECISION_SINGLE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -124,8 +130,9 @@ PetscErrorCode PCSpikeWishReject_Private(PC pc, const char why[], PetscBool *aga
 }
 
 /*
-  After a factorization: whether its pivots and its errors are those of plain factors. Values that come later are
-  measured where the fill has found rows that are not dominant
+  After a factorization: whether its pivots, and growth or errors, are those of plain factors. Two applications and
+  three products measure errors, more than a refill takes, so that for later values of a pattern only growth is looked
+  at, where the fill has found rows that are not dominant
 */
 PetscErrorCode PCSpikeWishAfter_Private(PC pc, PetscBool reuse, const SpikeFillStats *st, const PCSpikePivots *pivots,
                                         PetscBool *again)
@@ -133,7 +140,7 @@ PetscErrorCode PCSpikeWishAfter_Private(PC pc, PetscBool reuse, const SpikeFillS
   PC_Spike       *s    = (PC_Spike *)pc->data;
   const PetscReal most = s->wish.whole ? SPIKE_WISH_WHOLE : SPIKE_WISH_PART;
   PetscBool       bad, has;
-  PetscReal       error;
+  PetscReal       error, growth = -1.0;
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
@@ -145,7 +152,15 @@ PetscErrorCode PCSpikeWishAfter_Private(PC pc, PetscBool reuse, const SpikeFillS
     PetscCall(PCSpikeWishReject_Private(pc, "pivots are small, or not finite", again));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (reuse && st->weak <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (reuse) {
+    if (st->weak <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall((*s->band.k->begin)(&s->band));
+    PetscCall((*s->band.k->growth)(&s->band, &growth));
+    PetscCall((*s->band.k->end)(&s->band));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &growth, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+    if (!(growth <= SPIKE_WISH_GROWTH * st->norm)) PetscCall(PCSpikeWishReject_Private(pc, "factors grow", again));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeError_Private(pc, &error, NULL));
@@ -189,7 +204,7 @@ static PetscErrorCode PetscSpikeGetWish_Spike(PC pc, SpikeWish *wish)
   PetscFunctionBegin;
   wish->low       = (PetscBool)(pc->setupcalled && PCSpikeWishIsLow_Private(s));
   wish->precision = s->precision;
-  wish->whole     = s->wish.whole;
+  wish->whole     = (PetscBool)(pc->setupcalled && s->wish.whole && s->info.dropped == 0.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,13 +217,9 @@ PetscErrorCode PCSpikeWishView_Private(PC pc, PetscViewer viewer)
   PetscFunctionBegin;
   if (w->set || w->asked == w->user || !pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->precision == w->asked)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  a precision that the Krylov method has asked for\n"));
-  else if (PCSpikeWishIsLow_Private(s))
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  the Krylov method has asked for %s: %s\n",
-                                     PetscSpikePrecisionNames[w->asked],
-                                     s->definite ? "the matrix is definite" : "factors are of the whole matrix"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  in the precision that the Krylov method has asked for\n"));
   else
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  the Krylov method has asked for %s: %s\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  not in %s precision, as the Krylov method has asked for: %s\n",
                                      PetscSpikePrecisionNames[w->asked], w->why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
