@@ -4,8 +4,8 @@
 #include "common/wish.h"
 
 /* Iterations in which the norm has to fall by a factor: with factors of the whole matrix, and others */
-#define KSP_FUSED_FACTORS_WHOLE 10
-#define KSP_FUSED_FACTORS_FALL  0.1
+#define KSP_FUSED_FACTORS_WHOLE 6
+#define KSP_FUSED_FACTORS_FALL  1e-2
 #define KSP_FUSED_FACTORS_PART  100
 #define KSP_FUSED_FACTORS_HALF  0.5
 

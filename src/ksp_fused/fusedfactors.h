@@ -3,11 +3,15 @@
   fusedfactors.h: factors of the preconditioner in a lower precision, which the method wishes (common/wish.h).
 
   They do not limit what a solve reaches, but how fast it gets there. Factors of the whole matrix gain digits in each
-  iteration: where the norm has not fallen by ten in ten iterations they are given up, and the method starts again from
-  the true residual with those in PetscScalar, whatever the products have. Of other factors nothing is expected but
-  that the norm is halved in a hundred iterations. They are given up, with the products, where the method breaks down,
-  diverges or finds them indefinite, and where the true residual refutes its claims. The preconditioner keeps that in
-  mind until its matrix has other values.
+  iteration: where the norm has not fallen by a hundred in six iterations they are given up, and the method starts again
+  from the true residual with those in PetscScalar, whatever the products have: a setup takes about as long as five
+  applications (benchmarks/results/spike.txt). Of other factors nothing is expected but that the norm is halved in a
+  hundred iterations. They are given up, with the products, where the method breaks down, diverges or finds them
+  indefinite, and where the true residual refutes its claims. The preconditioner keeps that in mind until its matrix has
+  other values.
+
+  Where the preconditioner has factors of the whole matrix, in any precision, products stay in PetscScalar: two or three
+  are left, and the replacement of one residual is more than they would gain.
 */
 #pragma once
 

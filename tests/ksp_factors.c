@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  ksp_factors.c: fused methods whose precision PCSPIKE follows: the same reasons and residuals as without, on matrices
+  that lower precision suits and on those that it does not; whose choice it is, and what becomes of later ones
+*/
+static char help[] = "Factors of PCSPIKE in the precision of the Krylov method.\n\n";
+
+#include "ksptest.h"
+#include "viewtext.h"
+
+static const KSPType           types[] = {KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED};
+static const KSPFusedPrecision lower[] = {KSP_FUSED_PRECISION_SINGLE, KSP_FUSED_PRECISION_BF16,
+                                          KSP_FUSED_PRECISION_AUTO};
+#define FULL ((PetscSpikePrecision)(PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE \
+                                                                  : PETSC_SPIKE_PRECISION_DOUBLE))
+
+/* What the view says of the factors */
+static PetscErrorCode CheckFactors(PC pc, const char precision[], const char where[])
+{
+  char text[8192], expected[64];
+
+  PetscFunctionBegin;
+  if (PetscDefined(USE_REAL_SINGLE)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ViewText(pc, sizeof(text), text));
+  PetscCall(PetscSNPrintf(expected, sizeof(expected), "factors in %s precision", precision));
+  PetscCall(SpikeTestCheck((PetscBool)(strstr(text, expected) != NULL), "%s: no %s\n%s", where, expected, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckGivenUp(KSP ksp, PetscBool expected, const char where[])
+{
+  char text[16384];
+
+  PetscFunctionBegin;
+  if (PetscDefined(USE_REAL_SINGLE)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ObjectViewText((PetscObject)ksp, sizeof(text), text));
+  PetscCall(SpikeTestCheck((PetscBool)((strstr(text, "given up for PetscScalar") != NULL) == expected),
+                           "%s: factors were %sgiven up", where, expected ? "not " : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef enum {
+  DOMINANT,
+  WEAK3, /* a_ii = 0.3 of the sum of the others */
+  WEAK1,
+  WEAK05,
+  SCALED,  /* rows of magnitudes from 1e-6 to 1e6     */
+  PLATE,   /* -1, 6, -15, 20, -15, 6, -1: a condition of about n^6 */
+  SLOW,    /* spikes fall slowly                      */
+  ZERO,    /* zeros on the diagonal: a matching       */
+  SYSTEMS, /* many small ones                         */
+  LINE,    /* tridiagonal                             */
+  KINDS
+} Kind;
+static const char *const kinds[] = {"dominant", "weak 0.3", "weak 0.1", "weak 0.05", "scaled",
+                                    "plate",    "slow",     "zero",     "systems",   "line"};
+
+static PetscScalar Value(Kind kind, const SpikeTestBand *band, PetscInt i, PetscInt j)
+{
+  const PetscScalar plate[] = {20.0, -15.0, 6.0, -1.0};
+  PetscReal         scale   = 1.0;
+
+  if (kind == PLATE) return PetscAbsInt(i - j) < 4 ? plate[PetscAbsInt(i - j)] : 0.0;
+  if (kind == ZERO && i == j) return 0.0;
+  if (kind == SYSTEMS && i / 8 != j / 8) return 0.0;
+  if (kind == LINE && PetscAbsInt(i - j) > 1) return 0.0;
+  if (kind == SCALED) scale = PetscPowReal(10.0, 3.0 * SpikeTestUniform(9, i, 0));
+  return scale * SpikeTestBandEntry(band, i, j);
+}
+
+/* The pattern is that of a band, whatever the values */
+static PetscErrorCode Fill(Kind kind, Mat A)
+{
+  SpikeTestBand band = {0, 4, 3, 1.5, SPIKE_TEST_RANDOM, 5};
+  PetscInt      start, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &band.n, NULL));
+  if (kind == WEAK3) band.dominance = 0.3;
+  if (kind == WEAK1) band.dominance = 0.1;
+  if (kind == WEAK05) band.dominance = 0.05;
+  if (kind == SLOW) {
+    band.dominance = 1.0001;
+    band.kind      = SPIKE_TEST_SLOW;
+  }
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt i = start; i < end; i++)
+    for (PetscInt j = PetscMax(0, i - band.kl); j <= PetscMin(band.n - 1, i + band.ku); j++)
+      PetscCall(MatSetValue(A, i, j, Value(kind, &band, i, j), INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Make(Kind kind, PetscInt n, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(SpikeTestSetMatType(*A, MATAIJ));
+  PetscCall(MatSetUp(*A));
+  PetscCall(Fill(kind, *A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(KSPType type, Mat A, KSPFusedPrecision precision, KSP *ksp, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPTestCreate(type, PCSPIKE, A, ksp));
+  PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
+  if (strcmp(type, KSPCGFUSED)) PetscCall(KSPSetPCSide(*ksp, PC_RIGHT));
+  PetscCall(KSPFusedSetPrecision(*ksp, precision));
+  PetscCall(KSPSetTolerances(*ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 400));
+  PetscCall(KSPGetPC(*ksp, pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* b = A w, w random, so that x is of moderate size whatever the condition */
+static PetscErrorCode MakeRhs(Mat A, Vec x, Vec b)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeTestSetRandom(x, 71));
+  PetscCall(MatMult(A, x, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt *its, PetscReal *residual, KSPConvergedReason *reason)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, reason));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(SpikeTestResidual(A, b, x, residual));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Each kind, solved from scratch, with the first values of a pattern, and with values that come later, for which the
+  setup does not look how wrong factors are: the reason and the residual of a solve in full precision
+*/
+static PetscErrorCode TestKinds(KSPType type, PetscInt n)
+{
+  const PetscReal most = PetscDefined(USE_REAL_SINGLE) ? 10 : (PetscReal)(1.0 + 1e-3);
+
+  PetscFunctionBegin;
+  for (int kind = 0; kind < KINDS; kind++) {
+    Mat                A, B;
+    Vec                x, b;
+    KSP                ksp;
+    PC                 pc;
+    PetscInt           its[2];
+    PetscReal          residual[2];
+    KSPConvergedReason reason[2];
+    PCSpikeInfo        info[2];
+    char               where[96];
+
+    if (PetscDefined(USE_REAL_SINGLE) && kind != DOMINANT && kind != SYSTEMS && kind != LINE) continue;
+    PetscCall(Make((Kind)kind, n, &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(MakeRhs(A, x, b));
+    PetscCall(Create(type, A, KSP_FUSED_PRECISION_DOUBLE, &ksp, &pc));
+    PetscCall(Solve(ksp, b, x, &its[0], &residual[0], &reason[0]));
+    PetscCall(PCSpikeGetInfo(pc, &info[0]));
+    PetscCall(KSPDestroy(&ksp));
+    for (int p = 0; p < 3; p++)
+      for (int later = 0; later < 2; later++) {
+        PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %s", type, kinds[kind], KSPFusedPrecisions[lower[p]],
+                                later ? "later values" : "first values"));
+        PetscCall(Make(later ? DOMINANT : (Kind)kind, n, &B));
+        PetscCall(Create(type, B, lower[p], &ksp, &pc));
+        if (later) {
+          PetscCall(MakeRhs(B, x, b));
+          PetscCall(KSPSolve(ksp, b, x));
+          PetscCall(CheckFactors(pc, "single", where));
+          PetscCall(Fill((Kind)kind, B));
+        }
+        PetscCall(MakeRhs(A, x, b));
+        PetscCall(Solve(ksp, b, x, &its[1], &residual[1], &reason[1]));
+        PetscCall(SpikeTestCheck((PetscBool)(reason[1] == reason[0] || (reason[0] > 0 && reason[1] > 0)),
+                                 "%s: ended with %s after %" PetscInt_FMT " iterations, else with %s after %" PetscInt_FMT,
+                                 where, KSPConvergedReasons[reason[1]], its[1], KSPConvergedReasons[reason[0]], its[0]));
+        if (reason[0] > 0)
+          PetscCall(SpikeTestSmall(residual[1], most * PetscMax(KSPTEST_RTOL, residual[0]), "true residual", where));
+        PetscCall(PCSpikeGetInfo(pc, &info[1]));
+        if (!later)
+          PetscCall(SpikeTestCheck((PetscBool)(info[0].systems == info[1].systems), "%s: %" PetscInt_FMT
+                                   " systems, else %" PetscInt_FMT, where, info[1].systems, info[0].systems));
+        if (kind == DOMINANT || kind == SCALED) PetscCall(CheckFactors(pc, "single", where));
+        if (kind == DOMINANT || kind == SCALED)
+          PetscCall(SpikeTestCheck((PetscBool)(its[1] <= its[0] + 1), "%s: %" PetscInt_FMT " iterations, else "
+                                   "%" PetscInt_FMT, where, its[1], its[0]));
+        if (!later && (kind == SYSTEMS || kind == LINE)) PetscCall(CheckFactors(pc, "double", where));
+        if (kind == PLATE && later) {
+          PetscCall(CheckFactors(pc, "double", where));
+          PetscCall(Solve(ksp, b, x, &its[1], &residual[1], &reason[1])); /* not tried again */
+          PetscCall(CheckGivenUp(ksp, PETSC_FALSE, where));
+          PetscCall(CheckFactors(pc, "double", where));
+          PetscCall(SpikeTestCheck((PetscBool)(its[1] == its[0]), "%s: then %" PetscInt_FMT " iterations, else "
+                                   "%" PetscInt_FMT, where, its[1], its[0]));
+        }
+        PetscCall(KSPDestroy(&ksp));
+        PetscCall(MatDestroy(&B));
+      }
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whose choice it is: options that change, PCs that change, are shared, or have been set up before */
+static PetscErrorCode TestChoice(KSPType type, PetscInt n)
+{
+  Mat                 A;
+  Vec                 x, b;
+  KSP                 ksp, other, plain;
+  PC                  pc;
+  PetscInt            its;
+  PetscReal           residual;
+  KSPConvergedReason  reason;
+  PetscSpikePrecision precision;
+  PCSpikeInfo         info;
+
+  PetscFunctionBegin;
+  PetscCall(Make(DOMINANT, n, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(MakeRhs(A, x, b));
+  PetscCall(Create(type, A, KSP_FUSED_PRECISION_SINGLE, &ksp, &pc));
+  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(CheckFactors(pc, "single", "first"));
+  PetscCall(PCSpikeGetPrecision(pc, &precision));
+  PetscCall(SpikeTestCheck((PetscBool)(precision == FULL), "PCSpikeGetPrecision() returns what nobody set"));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 1), "%" PetscInt_FMT " setups from scratch", info.rebuilds));
+  PetscCall(MatScale(A, 2.0)); /* refilled */
+  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(CheckFactors(pc, "single", "other values"));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 1 && info.refills == 1), "other values: %" PetscInt_FMT
+                           " setups from scratch, %" PetscInt_FMT " refills", info.rebuilds, info.refills));
+  PetscCall(KSPFusedSetPrecision(ksp, KSP_FUSED_PRECISION_DOUBLE));
+  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(CheckFactors(pc, "double", "the option has changed"));
+  PetscCall(KSPFusedSetPrecision(ksp, KSP_FUSED_PRECISION_AUTO));
+  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(CheckFactors(pc, "single", "the option has changed back"));
+  PetscCall(PCSpikeSetPrecision(pc, FULL)); /* the user's choice */
+  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(CheckFactors(pc, "double", "the user's choice"));
+  PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_FP16));
+  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(CheckFactors(pc, "fp16", "the user's choice"));
+  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(PCSetType(pc, PCSPIKE)); /* a new one, of which nobody has chosen anything */
+  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(CheckFactors(pc, "single", "another type, and back"));
+  /* one PC for two KSPs that differ, set up by one of them already */
+  PetscCall(Create(type, A, KSP_FUSED_PRECISION_DOUBLE, &other, &pc));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(KSPSetPC(other, pc));
+  PetscCall(KSPSolve(other, b, x));
+  PetscCall(CheckFactors(pc, "single", "a shared one, of a KSP that asks for nothing"));
+  PetscCall(KSPFusedSetPrecision(other, KSP_FUSED_PRECISION_SINGLE));
+  PetscCall(KSPSolve(other, b, x));
+  PetscCall(KSPDestroy(&other));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(CheckFactors(pc, "single", "a shared one, whose other KSP has gone"));
+  /* of a method that knows nothing of it, from now on */
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(CheckFactors(pc, "double", "another method"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(KSPTestCreate(KSPPREONLY, PCSPIKE, A, &plain));
+  PetscCall(KSPSetFromOptions(plain));
+  PetscCall(KSPSolve(plain, b, x));
+  PetscCall(KSPGetPC(plain, &pc));
+  PetscCall(CheckFactors(pc, "double", "KSPPREONLY"));
+  PetscCall(KSPDestroy(&plain));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What goes with full precision alone is no error */
+static PetscErrorCode TestFeatures(KSPType type, PetscInt n)
+{
+  Mat                A;
+  Vec                x, b;
+  KSP                ksp;
+  PC                 pc;
+  PetscInt           its;
+  PetscReal          residual;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 4; k++) {
+    const char *const where[] = {"pivoting", "direct", "cyclic reduction", "batch"};
+
+    PetscCall(Make(k == 2 ? LINE : k == 3 ? SYSTEMS : DOMINANT, n, &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(MakeRhs(A, x, b));
+    PetscCall(Create(type, A, KSP_FUSED_PRECISION_SINGLE, &ksp, &pc));
+    if (k == 0) PetscCall(PCSpikeSetPivoting(pc, PETSC_TRUE));
+    if (k == 1) PetscCall(PCSpikeSetDirect(pc, PETSC_BOOL3_TRUE));
+    if (k == 2) PetscCall(PCSpikeSetTridiagonalType(pc, PC_SPIKE_TRIDIAGONAL_CR));
+    if (k == 3) PetscCall(PCSpikeSetBatchType(pc, PC_SPIKE_BATCH_ALWAYS));
+    PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s", where[k], KSPConvergedReasons[reason]));
+    PetscCall(CheckFactors(pc, "double", where[k]));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt n = 1200;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+    if (t != 1) PetscCall(TestKinds(types[t], n));
+    if (t != 1) PetscCall(TestChoice(types[t], n));
+    if (t != 1) PetscCall(TestFeatures(types[t], n));
+  }
+  PetscCall(SpikeTestEnd("ksp_factors"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/ksp_factors_1.out
+      test:
+         suffix: 1
+         nsize: {{1 2 3}}
+      test:
+         suffix: dia
+         nsize: {{1 2}}
+         args: -mat_type dia
+      test:
+         suffix: cuda
+         requires: cuda gpurun
+         nsize: {{1 2}}
+         args: -mat_type {{aijcusparse diacuda}}
+
+TEST*/
