@@ -144,19 +144,17 @@ static PetscErrorCode Band(MPI_Comm comm, MatType mattype, const PetscReal band[
     KSPFusedPrecision   products;
     PetscBool           set;
     PetscSpikePrecision factors;
-  } rows[] = {
-    {KSP_FUSED_PRECISION_DOUBLE, PETSC_FALSE, PETSC_SPIKE_PRECISION_DOUBLE},
-    {KSP_FUSED_PRECISION_DOUBLE, PETSC_TRUE,  PETSC_SPIKE_PRECISION_SINGLE},
-    {KSP_FUSED_PRECISION_SINGLE, PETSC_TRUE,  PETSC_SPIKE_PRECISION_DOUBLE},
-    {KSP_FUSED_PRECISION_SINGLE, PETSC_FALSE, PETSC_SPIKE_PRECISION_SINGLE},
-    {KSP_FUSED_PRECISION_AUTO,   PETSC_FALSE, PETSC_SPIKE_PRECISION_SINGLE},
-    {KSP_FUSED_PRECISION_BF16,   PETSC_FALSE, PETSC_SPIKE_PRECISION_SINGLE},
-    {KSP_FUSED_PRECISION_SINGLE, PETSC_TRUE,  PETSC_SPIKE_PRECISION_BF16  },
-    {KSP_FUSED_PRECISION_BF16,   PETSC_TRUE,  PETSC_SPIKE_PRECISION_BF16  }
-  };
+  } rows[]                     = {{KSP_FUSED_PRECISION_DOUBLE, PETSC_FALSE, PETSC_SPIKE_PRECISION_DOUBLE},
+                                  {KSP_FUSED_PRECISION_DOUBLE, PETSC_TRUE, PETSC_SPIKE_PRECISION_SINGLE},
+                                  {KSP_FUSED_PRECISION_SINGLE, PETSC_TRUE, PETSC_SPIKE_PRECISION_DOUBLE},
+                                  {KSP_FUSED_PRECISION_SINGLE, PETSC_FALSE, PETSC_SPIKE_PRECISION_SINGLE},
+                                  {KSP_FUSED_PRECISION_AUTO, PETSC_FALSE, PETSC_SPIKE_PRECISION_SINGLE},
+                                  {KSP_FUSED_PRECISION_BF16, PETSC_FALSE, PETSC_SPIKE_PRECISION_SINGLE},
+                                  {KSP_FUSED_PRECISION_SINGLE, PETSC_TRUE, PETSC_SPIKE_PRECISION_BF16},
+                                  {KSP_FUSED_PRECISION_BF16, PETSC_TRUE, PETSC_SPIKE_PRECISION_BF16}};
   const char *const products[] = {"double", "single", "bf16", "auto"}, *const factors[] = {"double", "single", "bf16"};
-  const KSPType     types[]    = {KSPBCGSFUSED, KSPIDRFUSED};
-  Mat               B, A;
+  const KSPType types[] = {KSPBCGSFUSED, KSPIDRFUSED};
+  Mat           B, A;
 
   PetscFunctionBegin;
   PetscCall(CreateBand(comm, (PetscInt)band[0], (PetscInt)band[1], band[2], &B));
@@ -213,14 +211,14 @@ static PetscErrorCode Band(MPI_Comm comm, MatType mattype, const PetscReal band[
       if (!p)
         for (int k = 0; k < 2; k++) before[k] = best[k];
       PetscCall(PetscPrintf(comm,
-                            "%-10s %-7s %-9s %6" PetscInt_FMT
-                            " %10.3f %6.3f %10.3f %6.3f %6.3f %9.2e %4" PetscInt_FMT "  %s, %s %s%s, %s\n",
+                            "%-10s %-7s %-9s %6" PetscInt_FMT " %10.3f %6.3f %10.3f %6.3f %6.3f %9.2e %4" PetscInt_FMT
+                            "  %s, %s %s%s, %s\n",
                             types[t], products[rows[p].products],
                             p && !rows[p].set ? "by itself" : factors[rows[p].factors], its, (double)(1e3 * best[0]),
                             (double)(best[0] / before[0]), (double)(1e3 * best[1]), (double)(best[1] / before[1]),
                             (double)((best[0] + best[1]) / (before[0] + before[1])), (double)(rnorm / bnorm),
-                            info.replacements, info.backend, KSPFusedSpMVTypes[info.product],
-                            products[info.precision], info.widened ? " (given up)" : "", KSPConvergedReasons[reason]));
+                            info.replacements, info.backend, KSPFusedSpMVTypes[info.product], products[info.precision],
+                            info.widened ? " (given up)" : "", KSPConvergedReasons[reason]));
       PetscCall(KSPDestroy(&ksp));
       PetscCall(VecDestroy(&x));
       PetscCall(VecDestroy(&b));

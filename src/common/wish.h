@@ -44,9 +44,9 @@ static inline PetscErrorCode SpikeGetWish(PC pc, SpikeWish *wish, PetscBool *has
   PetscErrorCode (*get)(PC, SpikeWish *) = NULL;
 
   PetscFunctionBegin;
-  *has            = PETSC_FALSE;
-  wish->low       = wish->whole = PETSC_FALSE;
-  wish->precision = SPIKE_PRECISION_FULL;
+  *has      = PETSC_FALSE;
+  wish->low = wish->whole = PETSC_FALSE;
+  wish->precision         = SPIKE_PRECISION_FULL;
   PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PetscSpikeGetWish_C", &get));
   *has = (PetscBool)(get != NULL);
   if (get) PetscCall((*get)(pc, wish));

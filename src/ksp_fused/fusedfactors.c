@@ -143,8 +143,9 @@ PetscErrorCode KSPFusedFactorsView(KSP ksp, PetscViewer viewer)
 
   PetscFunctionBegin;
   if (f->factors.given)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  factors of the preconditioner in precision %s, in the last solve given "
-                                             "up for PetscScalar\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  factors of the preconditioner in precision %s, in the last solve given "
+                                     "up for PetscScalar\n",
                                      PetscSpikePrecisions[f->factors.precision]));
   else if (f->factors.low)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  factors of the preconditioner in precision %s\n",

@@ -53,9 +53,9 @@ static inline PetscBool KSPFusedWearsOut(KSP ksp, int reason, PetscBool stuck)
   const KSPFused *f = (const KSPFused *)ksp->data;
 
   return (PetscBool)((f->product.rounds || f->factors.low) && ksp->its < ksp->max_it &&
-                     ((reason == KSP_DIVERGED_NANORINF && f->factors.low) || reason == KSP_DIVERGED_BREAKDOWN || reason == KSP_DIVERGED_DTOL ||
-                      reason == KSP_DIVERGED_INDEFINITE_MAT || reason == KSP_DIVERGED_INDEFINITE_PC ||
-                      (reason == SPIKE_KRYLOV_RESTART && stuck)));
+                     ((reason == KSP_DIVERGED_NANORINF && f->factors.low) || reason == KSP_DIVERGED_BREAKDOWN ||
+                      reason == KSP_DIVERGED_DTOL || reason == KSP_DIVERGED_INDEFINITE_MAT ||
+                      reason == KSP_DIVERGED_INDEFINITE_PC || (reason == SPIKE_KRYLOV_RESTART && stuck)));
 }
 
 PETSC_INTERN const char *const KSPFusedPrecisionNames[]; /* as views and -info say them */

@@ -218,7 +218,7 @@ static PetscErrorCode KSPFusedMeetPC_Private(KSP ksp, KSPFusedProgress *p)
   KSPFused       *f         = (KSPFused *)ksp->data;
   const PetscBool isdefault = (PetscBool)(ksp->converged == KSPConvergedDefault),
                   skip      = (PetscBool)(ksp->converged == KSPConvergedSkip);
-  PetscBool       never;
+  PetscBool never;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedKnowPC(ksp));

@@ -217,17 +217,17 @@ PetscErrorCode PCCreate_Spike(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&s));
-  pc->data            = s;
-  s->shape            = SpikeNewShape(SPIKE_SHAPES);
-  s->type             = PC_SPIKE_AUTO;
-  s->precision        = SPIKE_PRECISION_FULL;
+  pc->data     = s;
+  s->shape     = SpikeNewShape(SPIKE_SHAPES);
+  s->type      = PC_SPIKE_AUTO;
+  s->precision = SPIKE_PRECISION_FULL;
   s->wish.user = s->wish.asked = s->wish.target = SPIKE_PRECISION_FULL;
-  s->userkl           = PETSC_DECIDE;
-  s->userku           = PETSC_DECIDE;
-  s->maxband          = PETSC_DECIDE;
-  s->border.max       = PETSC_DECIDE;
-  s->local_partitions = PETSC_DECIDE;
-  s->window           = 1e-8;
+  s->userkl                                     = PETSC_DECIDE;
+  s->userku                                     = PETSC_DECIDE;
+  s->maxband                                    = PETSC_DECIDE;
+  s->border.max                                 = PETSC_DECIDE;
+  s->local_partitions                           = PETSC_DECIDE;
+  s->window                                     = 1e-8;
   s->givenkl = s->givenku = PETSC_DECIDE;
   s->lines.find.threshold = SPIKE_LINES_THRESHOLD;
   PetscCall(PCFactoredInitialize_Private(pc, "PCSPIKE", "auto", PCSpikeChanged_Private));

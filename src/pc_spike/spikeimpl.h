@@ -204,15 +204,15 @@ typedef struct {
 
 /* Why a setup begins anew with the values of the last one, so that what it has found out of them stays */
 typedef enum {
-  SPIKE_AGAIN_NOT,      /* it does not: of a new pattern nothing is known     */
-  SPIKE_AGAIN_MATCHING, /* with a matching in place of none, or without one   */
-  SPIKE_AGAIN_BORDER,   /* with another border                                */
-  SPIKE_AGAIN_LONE,     /* with one partition a rank, or with several         */
-  SPIKE_AGAIN_TRIAL,    /* by another way                                     */
-  SPIKE_AGAIN_GATHER,   /* with rows of other ranks                           */
-  SPIKE_AGAIN_COUPLING, /* with exact coupling in place of truncated spikes   */
+  SPIKE_AGAIN_NOT,       /* it does not: of a new pattern nothing is known     */
+  SPIKE_AGAIN_MATCHING,  /* with a matching in place of none, or without one   */
+  SPIKE_AGAIN_BORDER,    /* with another border                                */
+  SPIKE_AGAIN_LONE,      /* with one partition a rank, or with several         */
+  SPIKE_AGAIN_TRIAL,     /* by another way                                     */
+  SPIKE_AGAIN_GATHER,    /* with rows of other ranks                           */
+  SPIKE_AGAIN_COUPLING,  /* with exact coupling in place of truncated spikes   */
   SPIKE_AGAIN_PRECISION, /* in full precision                                   */
-  SPIKE_AGAIN_BATCH     /* with systems of a batch that are not in pieces     */
+  SPIKE_AGAIN_BATCH      /* with systems of a batch that are not in pieces     */
 } SpikeAgain;
 
 typedef struct {

@@ -488,7 +488,7 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
   if (!*reuse && (s->again == SPIKE_AGAIN_NOT || s->again == SPIKE_AGAIN_PRECISION)) PCSpikeForget_Private(s);
   s->matching.trying = (PetscBool)(s->again == SPIKE_AGAIN_MATCHING);
-  same = (PetscBool)(s->again == SPIKE_AGAIN_MATCHING || s->again == SPIKE_AGAIN_TRIAL ||
+  same               = (PetscBool)(s->again == SPIKE_AGAIN_MATCHING || s->again == SPIKE_AGAIN_TRIAL ||
                      s->again == SPIKE_AGAIN_PRECISION);
   s->again           = SPIKE_AGAIN_NOT;
   if (!*reuse) {

@@ -19,8 +19,8 @@
   for 32. Factors of a matrix that is known to be definite have single precision too: L and U of 16 bits are no longer
   those of a hermitian matrix.
 */
-#define SPIKE_WISH_WHOLE 0.1
-#define SPIKE_WISH_PART  10.0
+#define SPIKE_WISH_WHOLE  0.1
+#define SPIKE_WISH_PART   10.0
 #define SPIKE_WISH_GROWTH 1e4
 
 /* What options have against it; NULL: nothing */
@@ -164,8 +164,8 @@ PetscErrorCode PCSpikeWishAfter_Private(PC pc, PetscBool reuse, const SpikeFillS
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeError_Private(pc, &error, NULL));
-  PetscCall(PetscInfo(pc, "Factors in %s precision are wrong by %g\n", PetscSpikePrecisionNames[s->precision],
-                      (double)error));
+  PetscCall(
+    PetscInfo(pc, "Factors in %s precision are wrong by %g\n", PetscSpikePrecisionNames[s->precision], (double)error));
   if (!(error <= most)) PetscCall(PCSpikeWishReject_Private(pc, "they would be wrong", again));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
