@@ -12,7 +12,7 @@ static char help[] = "Fused Krylov methods with the values of the matrix in lowe
   -tol t             relative tolerance (1e-10)\n\
   -solves k          solves; the best is shown (3)\n\
   -bench_mat_type t  aij, aijcusparse, dia, diacuda\n\
-  -band N,K,d        in place of grids a random band, a_ii = d times the sum of the others, with PCSPIKE: setups too\n\n";
+  -band N,K,d        in place of grids a random band with PCSPIKE, a_ii = d times the sum of the others\n\n";
 
 #include <petscspike.h>
 #include "common/bandcase.h"

@@ -7,7 +7,8 @@ const char *const KSPFusedPrecisions[] =
   {"DOUBLE", "SINGLE", "BF16", "AUTO", "KSPFusedPrecision", "KSP_FUSED_PRECISION_", NULL};
 
 /*@
-  KSPFusedSetPrecision - Precision of the values of the matrix in the products of the iterations
+  KSPFusedSetPrecision - Precision of the values of the matrix in the products of the iterations, and of the factors of
+  `PCSPIKE`
 
   Logically Collective
 
@@ -27,6 +28,18 @@ const char *const KSPFusedPrecisions[] =
   the caller's matrix, replaces that of the iterations whenever its norm has fallen by a factor of ten, without a new
   start, and at the end it has to be below the tolerance itself. So the solution is as good as without; the iterations
   are a few more.
+
+  A preconditioner `PCSPIKE` of this KSP has factors in single precision then, with bf16 on a device those of
+  a part of the matrix have 16 bits, except with `KSPCGFUSED`. Those of the whole matrix, and of one that is known to be
+  definite, have not: with 16 bits a method takes twice the iterations. `PCSpikeSetPrecision()` wins, whatever it sets.
+  `PCSPIKE` keeps full precision, as -info and its view say, where row exchanges, a direct solve, a border, a batch,
+  periodic or tridiagonal systems need it, where pivots are small, and where the factors of a setup from scratch turn
+  out to be wrong. Where it has factors of the whole matrix, in any precision, products stay in `PetscScalar`: an
+  iteration or two are left, of which the residual that is replaced would take more than it gains. Factors that do not
+  bring the solution nearer, by a hundred in six iterations where they are of the whole matrix, by two in a hundred
+  elsewhere, are given up for those of `PetscScalar`: `KSPView()` and -info say so, and until the matrix has other
+  values they are not tried again. With several columns in `KSPMatSolve()` factors have full precision. The diagonal of
+  `PCJACOBI` stays in `PetscScalar`.
 
   It takes a copy of the matrix by the backend, or a `MATDIA` (`KSPFusedSetSpMVType()`), of which a second copy is
   made, with 1/2 or 1/4 of the bytes and 4 more a row, 8 with complex numbers. Elsewhere the solve has `PetscScalar`,
@@ -107,8 +120,8 @@ PetscErrorCode KSPFusedPrecisionSetFromOptions(KSP ksp, PetscOptionItems PetscOp
   PetscBool set;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsEnum("-ksp_fused_precision", "Values of the matrix in products", "KSPFusedSetPrecision",
-                             KSPFusedPrecisions, precision, &precision, &set));
+  PetscCall(PetscOptionsEnum("-ksp_fused_precision", "Values of the matrix in products, factors",
+                             "KSPFusedSetPrecision", KSPFusedPrecisions, precision, &precision, &set));
   if (set) PetscCall(KSPFusedSetPrecision(ksp, (KSPFusedPrecision)precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

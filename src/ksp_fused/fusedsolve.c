@@ -259,7 +259,7 @@ static PetscErrorCode KSPFusedRenewGoal_Private(KSP ksp, KSPFusedProgress *p)
 
 /*
   Factors of the preconditioner in PetscScalar. A correction B u becomes the solution while B is what it was, if that
-  is nearer than the guess
+  is nearer than the guess. The host waits for the norm, and so for all that a device still does with the old factors
 */
 static PetscErrorCode KSPFusedLeaveLow_Private(KSP ksp, KSPFusedProgress *p)
 {
@@ -267,8 +267,8 @@ static PetscErrorCode KSPFusedLeaveLow_Private(KSP ksp, KSPFusedProgress *p)
   PetscReal truth;
 
   PetscFunctionBegin;
+  PetscCall(KSPFusedLook_Private(ksp, &truth));
   if (KSPFusedIsCorrection(ksp) && !p->solution) {
-    PetscCall(KSPFusedLook_Private(ksp, &truth));
     if (truth <= f->run.update.initial || (ksp->normtype == KSP_NORM_NONE && !PetscIsInfOrNanReal(truth)))
       PetscCall(KSPFusedTake_Private(ksp, p));
     else PetscCall(VecSet(ksp->vec_sol, 0.0));

@@ -125,6 +125,9 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   `KSPMatSolve()`, reads the factors once for 8 columns on a GPU, and adds up in another order than `PCApply()`: the
   results are the same to rounding.
 
+  With `KSPFusedSetPrecision()` a fused Krylov method asks for factors in its lower precision, where
+  `PCSpikeSetPrecision()` does not say another one, and gives them up by itself where they do not suit.
+
   The band is worth its memory, 1 + kl + ku values a row, when the matrix has a narrow band, in its own ordering or
   after a bandwidth reducing one. For matrices of 2- and 3-dimensional meshes with good fill reducing orderings `PCLU`
   with nested dissection needs less.

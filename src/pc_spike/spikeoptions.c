@@ -277,7 +277,7 @@ static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PetscSpikePrecision *prec
   Input Parameters:
 + pc        - the preconditioner context
 - precision - `PETSC_SPIKE_PRECISION_DOUBLE`, `PETSC_SPIKE_PRECISION_SINGLE`, `PETSC_SPIKE_PRECISION_BF16` or
-              `PETSC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`
+              `PETSC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`, or what the solver asks for
 
   Options Database Key:
 . -pc_spike_precision (double|single|bf16|fp16) - the precision
@@ -296,10 +296,14 @@ static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PetscSpikePrecision *prec
   Numbers of fp16 end at 65504, and lose digits below 6e-5: scale the matrix so that its entries are of order one, or
   use bf16, which has the range of single precision.
 
+  Where nobody has set a precision a fused Krylov method with `KSPFusedSetPrecision()` chooses it, as that manual page
+  says, and the view tells. `PCSpikeGetPrecision()` returns what was set. A PC that several KSPs share has what the last
+  of those methods has asked for.
+
   On the host, factors of 16 bits are for less memory and for trying out what the GPU does: its kernels for them are
   simple, and slower than those of single precision.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetPrecision()`, `PetscSpikePrecision`
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetPrecision()`, `PetscSpikePrecision`, `KSPFusedSetPrecision()`
 @*/
 PetscErrorCode PCSpikeSetPrecision(PC pc, PetscSpikePrecision precision)
 {

@@ -522,6 +522,25 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What goes on top of the factors of the band, and what they say. *again: once more, another way */
+static PetscErrorCode PCSpikeAfter_Private(PC pc, PetscBool reuse, const SpikeFillStats *st, PCSpikePivots *pivots,
+                                           PetscBool *again)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeWishAfter_Private(pc, reuse, st, pivots, again));
+  if (*again) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots->reduced.tol, pivots->reduced.boost));
+  PetscCall(PCSpikeBorderFactor_Private(pc, &pivots->partition, &pivots->reduced, again));
+  if (!*again) PetscCall(PCSpikeBatchAfter_Private(pc, &pivots->partition, again));
+  if (!*again) PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, pivots, again));
+  if (!*again) PetscCall(PCSpikeLoneAfter_Private(pc, reuse, &pivots->partition, again));
+  if (!*again) PetscCall(PCSpikeCouplingAfter_Private(pc, reuse, st, pivots, again));
+  if (!*again) PetscCall(PCSpikeTrialAfter_Private(pc, reuse, st, pivots, again));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* *again: once more, because pivots have asked for another way */
 static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
 {
@@ -627,20 +646,7 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
                                      s->precision == PETSC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
   } else {
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
-    PetscCall(PCSpikeWishAfter_Private(pc, reuse, &st, &pivots, again));
-    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-    if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
-    PetscCall(PCSpikeBorderFactor_Private(pc, &pivots.partition, &pivots.reduced, again));
-    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeBatchAfter_Private(pc, &pivots.partition, again));
-    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots, again));
-    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeLoneAfter_Private(pc, reuse, &pivots.partition, again));
-    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeCouplingAfter_Private(pc, reuse, &st, &pivots, again));
-    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeTrialAfter_Private(pc, reuse, &st, &pivots, again));
+    PetscCall(PCSpikeAfter_Private(pc, reuse, &st, &pivots, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeJudge_Private(pc, pc->pmat, &st, &pivots));
     PetscCall(PCSpikeBorderJudge_Private(pc));
