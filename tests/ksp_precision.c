@@ -435,6 +435,81 @@ static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Narrow columns: numbers of shadow vectors with kernels of their own and without, forms, shadow vectors of a
+  PetscRandom. Values of the matrix have single precision. Iterations are about those without, the true residual is
+  below the tolerance, and a second solve has the bits of the first. s: one more than there are rows, too
+*/
+static PetscErrorCode TestColumns(Kind kind, PetscInt n, PetscInt s)
+{
+  const int forms = 8;
+  Mat       A;
+  Vec       x, y, b;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(kind, n, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  for (int form = 0; form < forms; form++) {
+    PetscInt  all[2] = {0, 0};
+    PetscReal difference;
+    char      where[96];
+
+    for (int k = 0; k < 2; k++) {
+      const KSPFusedPrecision precision = k ? KSP_FUSED_PRECISION_SINGLE : KSP_FUSED_PRECISION_DOUBLE;
+      const PetscBool         expects   = (PetscBool)(GetExpected(precision) != KSP_FUSED_PRECISION_DOUBLE);
+      PetscBool               has;
+      KSP                     ksp;
+      PetscRandom             rand;
+      PetscInt                its;
+      char                    text[8192];
+
+      PetscCall(PetscSNPrintf(where, sizeof(where),
+                              "columns, %s, n %" PetscInt_FMT ", s %" PetscInt_FMT ", form %d, %s", kinds[kind], n * n,
+                              s, form, KSPFusedPrecisions[precision]));
+      PetscCall(Create(KSPIDRFUSED, form % 2 ? PCJACOBI : PCNONE, A, precision, &ksp));
+      PetscCall(KSPIDRSetS(ksp, s));
+      if (form == 1) PetscCall(KSPSetPCSide(ksp, PC_LEFT));
+      if (form == 2 || form == 3) PetscCall(KSPIDRFusedSetSmoothing(ksp, PETSC_TRUE));
+      if (form == 3) PetscCall(KSPIDRFusedSetFlexible(ksp, PETSC_BOOL3_TRUE));
+      if (form == 4) PetscCall(KSPIDRFusedSetOrthogType(ksp, KSP_IDRFUSED_ORTHOG_MODIFIED));
+      if (form == 5) PetscCall(KSPIDRFusedSetOrthogType(ksp, KSP_IDRFUSED_ORTHOG_TWICE));
+      if (form == 6) PetscCall(KSPFusedSetReductions(ksp, KSP_FUSED_REDUCTIONS_PLAIN));
+      if (form == 6) PetscCall(KSPIDRGetRandom(ksp, &rand));
+      if (form == 7) PetscCall(KSPFusedSetResidualReplacement(ksp, 7));
+      PetscCall(SpikeTestSetRandom(b, 70));
+      if (form == 1) PetscCall(KSPSetTolerances(ksp, 0.1 * KSPTEST_RTOL, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+      PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(KSPSetTolerances(ksp, KSPTEST_RTOL, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+      if (form != 1) PetscCall(Solve(ksp, b, y, &its, where));
+      else {
+        PetscCall(KSPSolve(ksp, b, y));
+        PetscCall(KSPGetIterationNumber(ksp, &its));
+        PetscCall(SpikeTestResidual(A, b, y, &difference));
+        PetscCall(SpikeTestSmall(difference, 100.0 * KSPTEST_RTOL, "true relative residual", where));
+      }
+      all[k] = its;
+      PetscCall(CheckPrecision(ksp, GetExpected(precision), PETSC_FALSE, where));
+      if (form != 1) {
+        PetscCall(KSPTestDifference(x, y, &difference));
+        PetscCall(SpikeTestSmall(difference, 0.0, "difference of two solves", where));
+      }
+      PetscCall(ObjectViewText((PetscObject)ksp, sizeof(text), text));
+      has = (PetscBool)(strstr(text, "vectors of the basis with 16 and 48 bits") != NULL);
+      PetscCall(SpikeTestCheck((PetscBool)(has == expects), "%s: what the view says of the basis", where));
+      if (expects)
+        PetscCall(SpikeTestCheck((PetscBool)(all[k] <= 1.3 * all[0] + 2 * (s + 1)),
+                                 "%s: %" PetscInt_FMT " iterations, without %" PetscInt_FMT, where, all[k], all[0]));
+      PetscCall(KSPDestroy(&ksp));
+    }
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What has no copy: shells, MatMult(), transposes, several columns. The solve has PetscScalar */
 static PetscErrorCode TestRefused(KSPType type)
 {
@@ -575,7 +650,7 @@ static PetscErrorCode TestSkip(KSPType type)
 int main(int argc, char **argv)
 {
   const PCType   pcs[]   = {PCNONE, PCJACOBI, PCSPIKE, PCSOR};
-  const PetscInt sizes[] = {1, 2, 8, 11};
+  const PetscInt sizes[] = {1, 2, 8, 11}, columns[] = {1, 2, 3, 4, 8, 17};
   PetscBool      device;
   PetscMPIInt    size;
 
@@ -600,6 +675,11 @@ int main(int argc, char **argv)
     PetscCall(TestRefused(types[t]));
     PetscCall(TestSkip(types[t]));
     if (size == 1) PetscCall(TestAuto(types[t]));
+  }
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(columns); k++) {
+    PetscCall(TestColumns(GRID, 31, columns[k]));
+    PetscCall(TestColumns(BAND, 40, columns[k]));
+    PetscCall(TestColumns(BAND, 3, columns[k]));
   }
   PetscCall(SpikeTestEnd("ksp_precision"));
   PetscCall(PetscFinalize());

@@ -108,6 +108,7 @@ typedef struct {
   const PetscScalar *c, *a;
   Vec                x, y, z, r, q, p;
   const PetscScalar *g;
+  Vec                Y, Z;
 } KSPFusedBasis;
 
 /*
@@ -209,7 +210,8 @@ typedef struct {
   PetscObjectState   shape;
   const PetscScalar *diagonal;
   PCSide             side;
-  PetscBool          identity, symmetric, flexible, scaled, lags, narrow;
+  PetscBool          identity, symmetric, flexible, scaled, lags, narrow, narrowbasis;
+  KSPFusedReductions reductions;
 } KSPFusedGraphKey;
 
 /* CUDA graphs of iterations */
@@ -289,6 +291,7 @@ typedef struct {
 /* Room for basis steps */
 typedef struct {
   PetscBool     usevec;   /* in this solve: by PETSc's functions */
+  PetscBool     narrow;   /* in this solve, now: columns are narrow, in the first part of the arrays of their Vecs */
   PetscInt      ncolumns; /* most vectors of a basis */
   PetscInt      nsmall;   /* scalars of basis steps */
   PetscInt      nshared;  /* the last work vectors, which all right-hand sides share */

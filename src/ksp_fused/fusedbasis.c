@@ -4,7 +4,7 @@
 #include "fusedstate.h"
 #include <petsc/private/vecimpl.h>
 
-#define KSP_FUSED_SINGLES 7 /* most vectors of a step and a product that are in no basis */
+#define KSP_FUSED_SINGLES 9 /* most vectors of a step and a product that are in no basis */
 #define KSP_FUSED_CARRY   4 /* most sums that wait for the next reduction */
 
 /* Room for bases of s vectors, and for `small` scalars in the memory of the kernels */
@@ -165,24 +165,28 @@ static PetscErrorCode KSPFusedGiveBack_Private(KSP ksp)
 static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
                                                    PetscBool written, SpikeKrylovBasis *h)
 {
+  /* with narrow columns the y of a COMBINE may be that of the step before it, which is read */
+  const PetscBool narrow  = ((const KSPFused *)ksp->data)->basis.narrow;
   const PetscBool update  = (PetscBool)(step == SPIKE_KRYLOV_UPDATE),
                   combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE),
                   smooth  = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
-  const PetscBool moves   = (PetscBool)(update && b->last > b->first),
-                  over    = (PetscBool)(combine && b->last > b->first && b->B && b->B[b->first] == b->y);
-  const Vec       v[]     = {b->r, b->x, b->q, b->p, b->z, b->y};
+  const PetscBool moves   = (PetscBool)(update && b->last > b->first && !b->Y),
+                  reads   = (PetscBool)(narrow || (combine && b->last > b->first && b->B && b->B[b->first] == b->y));
+  const Vec       v[]     = {b->r, b->x, b->q, b->p, b->z, b->y, b->Y, b->Z};
   const PetscBool w[]     = {update,
                              update,
                              (PetscBool)(update || smooth),
                              (PetscBool)(update || smooth),
                              moves,
-                             (PetscBool)(moves || combine)};
-  PetscScalar   **a[]     = {&h->r, &h->x, &h->q, &h->p, &h->z, &h->y};
+                             (PetscBool)(moves || combine),
+                             PETSC_TRUE,
+                             PETSC_TRUE};
+  PetscScalar   **a[]     = {&h->r, &h->x, &h->q, &h->p, &h->z, &h->y, (PetscScalar **)&h->Y, (PetscScalar **)&h->Z};
 
   PetscFunctionBegin;
-  for (int k = 0; k < 6; k++) {
+  for (int k = 0; k < 8; k++) {
     if (v[k] && w[k] == written)
-      PetscCall(KSPFusedFetch_Private(ksp, v[k], (PetscBool)(!combine || k < 5 || over), w[k], a[k]));
+      PetscCall(KSPFusedFetch_Private(ksp, v[k], (PetscBool)(k < 5 || (k == 5 && (!combine || reads))), w[k], a[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -194,13 +198,14 @@ static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBasis 
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  h->first = 0;
-  h->last  = b->last - b->first;
-  h->A     = b->A ? columns : NULL;
-  h->B     = b->B ? columns + f->basis.ncolumns : NULL;
-  h->c     = b->c;
-  h->a     = b->a;
-  h->g     = b->g;
+  h->first  = 0;
+  h->last   = b->last - b->first;
+  h->A      = b->A ? columns : NULL;
+  h->B      = b->B ? columns + f->basis.ncolumns : NULL;
+  h->c      = b->c;
+  h->a      = b->a;
+  h->g      = b->g;
+  h->narrow = f->basis.narrow;
   for (PetscInt j = 0; j < h->last; j++) {
     if (b->A) PetscCall(KSPFusedFetch_Private(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j]));
     if (b->B) PetscCall(KSPFusedFetch_Private(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j]));
@@ -234,6 +239,23 @@ static PetscErrorCode KSPFusedBasisEnqueue_Private(KSP ksp, SpikeKrylovBasisStep
   if (x) PetscCall((*f->s.k->basismult)(&f->s, KSPFusedCopyInUse(&f->product), ax, &h, recurrence));
   else PetscCall((*f->s.k->basisstep)(&f->s, step, &h, combine ? &g : NULL, recurrence));
   PetscCall(KSPFusedGiveBack_Private(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* v becomes a narrow vector of DOTS, in the first part of its array. room: a vector like it, whose values are lost */
+PetscErrorCode KSPFusedBasisToShadow(KSP ksp, Vec v, Vec room)
+{
+  PetscScalar *from, *to;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(KSPFusedGetArray(ksp, v, PETSC_TRUE, PETSC_FALSE, &from));
+  PetscCall(KSPFusedGetArray(ksp, room, PETSC_TRUE, PETSC_TRUE, &to));
+  PetscCall((*((KSPFused *)ksp->data)->s.k->toshadow)(n, from, to));
+  PetscCall(KSPFusedRestoreArray(ksp, room, PETSC_TRUE, PETSC_TRUE, &to));
+  PetscCall(KSPFusedRestoreArray(ksp, v, PETSC_TRUE, PETSC_FALSE, &from));
+  PetscCall(VecCopy(room, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -24,7 +24,8 @@ const char *const KSPFusedPrecisions[] =
 
   Notes:
   Where products wait for the values of the matrix, as with large grids, fewer bytes are less time. Vectors, inner
-  products and the arithmetic stay in `PetscScalar`, and so does the solution: the true residual, by `MatMult()` with
+  products and the arithmetic stay in `PetscScalar`, except the vectors of the basis of `KSPIDRFUSED`, which have 16
+  bits, and 48, a real number then. So does the solution: the true residual, by `MatMult()` with
   the caller's matrix, replaces that of the iterations whenever its norm has fallen by a factor of ten, without a new
   start, and at the end it has to be below the tolerance itself. So the solution is as good as without; the iterations
   are a few more.
@@ -141,8 +142,10 @@ PetscErrorCode KSPFusedPrecisionView(KSP ksp, PetscViewer viewer)
     else if (f->info.precision == KSP_FUSED_PRECISION_DOUBLE)
       PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve PetscScalar"));
     else
-      PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve %s, residual replaced %" PetscInt_FMT " times",
-                                       KSPFusedPrecisionNames[f->info.precision], f->info.replacements));
+      PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve %s%s, residual replaced %" PetscInt_FMT " times",
+                                       KSPFusedPrecisionNames[f->info.precision],
+                                       f->basis.narrow ? ", vectors of the basis with 16 and 48 bits" : "",
+                                       f->info.replacements));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   }
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));

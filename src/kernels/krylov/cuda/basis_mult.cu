@@ -3,12 +3,13 @@
 #include "basis_mult.cuh"
 
 /*
-  With 1, 2, 4 or 8 vectors, by a stencil with as many as SpikeStencilTakes() says and on one rank; else the step comes
-  after the product
+  With 1, 2, 4 or 8 vectors, narrow ones beside narrow values and only there, by a stencil with as many as
+  SpikeStencilTakes() says and on one rank; else the step comes after the product
 */
-static bool SpikeBasisMultTakes(const SpikeKrylovCopyCUDA *c, PetscInt n)
+static bool SpikeBasisMultTakes(const SpikeKrylovCopyCUDA *c, PetscInt n, PetscBool narrow)
 {
-  return (n == 1 || n == 2 || n == 4 || n == 8) && (!c->stencil || (SpikeStencilTakes(n) && !c->loan.begin));
+  return (n == 1 || n == 2 || n == 4 || n == 8) && (!c->stencil || (SpikeStencilTakes(n) && !c->loan.begin)) &&
+         (!std::is_same_v<PetscReal, double> || c->base.narrow == narrow);
 }
 
 PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *s, const void *copy, const PetscScalar *x,
@@ -26,7 +27,7 @@ PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *s, const void *copy, const
   PetscFunctionBegin;
   /* the same on all ranks: no halo either */
   if (!s->ondevice && s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!SpikeBasisMultTakes(c, n)) {
+  if (!SpikeBasisMultTakes(c, n, b->narrow)) {
     PetscCall(SpikeKrylovMult_CUDA(s, copy, SPIKE_KRYLOV_NSTEPS, NULL, x, b->y, NULL));
     PetscCall(SpikeKrylovBasisStep_CUDA(s, SPIKE_KRYLOV_DOTS, b, NULL, recurrence));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -18,14 +18,21 @@ __host__ __device__ constexpr int SpikeBasisMultResident()
   else return MATRIX::LANES > 1 && M < 4 ? 2 : 3;
 }
 
+/* The elements of the vectors beside this matrix: narrow ones beside narrow values, if numbers have such */
+template <class MATRIX>
+using SpikeBasisColumn = std::conditional_t<SpikeHasNarrow<MATRIX> && std::is_same_v<PetscReal, double>, SpikeBF16,
+                                            PetscScalar>;
+
 /*
-  y = A x, and the DOTS of this y over M vectors. Moves the copy, or the coefficients of the stencil where each point
-  has its own, x as often as the caches lose it, y and the vectors once, and with z that. Deterministic. Rows that wait
-  for columns of other ranks keep their sums in y for the next kernel, which reads y and the vectors of these rows again
+  y = A x, and the DOTS of this y over M vectors, which are bf16 beside narrow values. Moves the copy, or the
+  coefficients of the stencil where each point has its own, x as often as the caches lose it, y and the vectors once,
+  and with z that. Deterministic. Rows that wait for columns of other ranks keep their sums in y for the next kernel,
+  which reads y and the vectors of these rows again
 */
 template <int M, class MATRIX>
-__device__ static __forceinline__ void SpikeBasisMultRows(const MATRIX &m, const PetscScalar                       *x,
-                                                          PetscScalar *__restrict__ y, const SpikeBasisPointers<M> &p,
+__device__ static __forceinline__ void SpikeBasisMultRows(const MATRIX &m, const PetscScalar *x,
+                                                          PetscScalar *__restrict__ y,
+                                                          const SpikeBasisPointers<M, SpikeBasisColumn<MATRIX>> &p,
                                                           const PetscScalar *z, const SpikeBasisEnd &e, unsigned before,
                                                           unsigned total)
 {
@@ -40,7 +47,7 @@ __device__ static __forceinline__ void SpikeBasisMultRows(const MATRIX &m, const
   if (e.device->s.reason) return;
   SpikeUnroll(k, M + 3) d[k] = 0.0;
   struct Row {
-    PetscScalar p[FETCHAHEAD];
+    SpikeBasisColumn<MATRIX> p[FETCHAHEAD];
   };
 
   const auto fetch = [&](auto row) {
@@ -56,7 +63,11 @@ __device__ static __forceinline__ void SpikeBasisMultRows(const MATRIX &m, const
         return;
       }
     }
-    SpikeUnroll(j, M) d[j] += SpikeKrylovDot(j < FETCHAHEAD ? r.p[j < FETCHAHEAD ? j : 0] : p.v[j][row], sum);
+    SpikeUnroll(j, M) {
+      const auto pj = j < FETCHAHEAD ? r.p[j < FETCHAHEAD ? j : 0] : p.v[j][row];
+
+      d[j] += SpikeKrylovDot(SpikeLoad(&pj), sum);
+    }
     y[row] = sum;
     SpikeBasisDotsRow<M>(row, sum, z, d);
   };
@@ -75,8 +86,9 @@ __device__ static __forceinline__ void SpikeBasisMultRows(const MATRIX &m, const
 
 template <int M, class MATRIX>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M, MATRIX>())
-  SpikeBasisMultKernel(MATRIX m, const PetscScalar *x, PetscScalar *__restrict__ y, SpikeBasisPointers<M> p,
-                       const PetscScalar *z, SpikeBasisEnd e, unsigned before, unsigned total)
+  SpikeBasisMultKernel(MATRIX m, const PetscScalar *x, PetscScalar *__restrict__ y,
+                       SpikeBasisPointers<M, SpikeBasisColumn<MATRIX>> p, const PetscScalar *z, SpikeBasisEnd e,
+                       unsigned before, unsigned total)
 {
   SpikeBasisMultRows<M>(m, x, y, p, z, e, before, total);
 }
@@ -95,14 +107,16 @@ template <int M, class MATRIX>
 static PetscErrorCode SpikeBasisMultStart(const SpikeKrylovCUDA *h, const MATRIX &rows, unsigned blocks, size_t shared,
                                           const SpikeBasisMultArgs *a)
 {
-  const SpikeKrylovBasis *b     = a->b;
-  const size_t            bytes = PetscMax(shared, SpikeBasisShared(a->e));
-  SpikeBasisPointers<M>   p;
-  void (*kernel)(MATRIX, const PetscScalar *, PetscScalar *, SpikeBasisPointers<M>, const PetscScalar *, SpikeBasisEnd,
-                 unsigned, unsigned);
+  using T = SpikeBasisColumn<MATRIX>;
+
+  const SpikeKrylovBasis  *b     = a->b;
+  const size_t             bytes = PetscMax(shared, SpikeBasisShared(a->e));
+  SpikeBasisPointers<M, T> p;
+  void (*kernel)(MATRIX, const PetscScalar *, PetscScalar *, SpikeBasisPointers<M, T>, const PetscScalar *,
+                 SpikeBasisEnd, unsigned, unsigned);
 
   PetscFunctionBegin;
-  for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
+  for (int j = 0; j < M; j++) p.v[j] = (T *)b->A[b->first + j];
   if constexpr (SpikeIsStencil<MATRIX>) kernel = SpikeBasisStencilKernel<M, MATRIX>;
   else kernel = SpikeBasisMultKernel<M, MATRIX>;
   /* with what blocks always have it may be more than a kernel has without asking for it */

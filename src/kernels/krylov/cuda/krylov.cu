@@ -282,6 +282,7 @@ const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {
   /* basissums */ SpikeKrylovBasisSums_CUDA,
   /* basispush */ SpikeKrylovBasisPush_CUDA,
   /* shadow */ SpikeKrylovShadow_CUDA,
+  /* toshadow */ SpikeKrylovToShadow_CUDA,
   /* iterate */ SpikeKrylovIterate_CUDA,
   /* borrowstencil */ SpikeKrylovBorrowStencil_CUDA,
   /* borrowblocks */ SpikeKrylovBorrowBlocks_CUDA,

@@ -58,6 +58,13 @@ static PetscErrorCode SpikeKrylovShadow_Host(PetscInt n, PetscInt start, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SpikeKrylovToShadow_Host(PetscInt n, const PetscScalar *x, void *y)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) SpikeHostPut(PETSC_SPIKE_PRECISION_BF16, y, i, x[i]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SpikeKrylovCreate_Host(SpikeKrylov *s)
 {
   PetscFunctionBegin;
@@ -129,4 +136,5 @@ const SpikeKrylovKernels SpikeKrylovKernels_Host = {
   .basissums     = SpikeKrylovBasisSums_Host,
   .basispush     = SpikeKrylovBasisPush_Host,
   .shadow        = SpikeKrylovShadow_Host,
+  .toshadow      = SpikeKrylovToShadow_Host,
 };

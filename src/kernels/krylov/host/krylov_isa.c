@@ -7,5 +7,5 @@
 #include "kernels/common/host/factors.h"
 #include "kernels/common/host/lanes.h"
 #include "template.h"
-#include "basis.h"
 #include "narrow.h"
+#include "basis.h"
