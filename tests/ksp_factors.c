@@ -182,7 +182,7 @@ static PetscErrorCode TestKinds(KSPType type, PetscInt n, PetscBool left)
         PetscCall(MakeRhs(A, x, b));
         PetscCall(Solve(ksp, b, x, &its[1], &residual[1], &reason[1]));
         PetscCall(
-          SpikeTestCheck((PetscBool)(reason[1] == reason[0] || (reason[0] > 0 && reason[1] > 0)),
+          SpikeTestCheck((PetscBool)(reason[1] == reason[0] || reason[1] > 0),
                          "%s: ended with %s after %" PetscInt_FMT " iterations, else with %s after %" PetscInt_FMT,
                          where, KSPConvergedReasons[reason[1]], its[1], KSPConvergedReasons[reason[0]], its[0]));
         if (reason[0] > 0)
@@ -198,7 +198,9 @@ static PetscErrorCode TestKinds(KSPType type, PetscInt n, PetscBool left)
                                    "%s: %" PetscInt_FMT " iterations, else "
                                    "%" PetscInt_FMT,
                                    where, its[1], its[0]));
-        if (!later && (kind == SYSTEMS || kind == LINE)) PetscCall(CheckFactors(pc, "double", where));
+        /* on a device few systems are no batch */
+        if (!later && (kind == LINE || (kind == SYSTEMS && info[1].systems)))
+          PetscCall(CheckFactors(pc, "double", where));
         if (kind == PLATE && later) {
           PetscCall(CheckFactors(pc, "double", where));
           PetscCall(Solve(ksp, b, x, &its[1], &residual[1], &reason[1])); /* not tried again */

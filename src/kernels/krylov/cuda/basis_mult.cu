@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* basis_mult.cu: products with the inner products of a basis step in the epilogue */
-#include "basis_mult.cuh"
+/* basis_mult.cu: who makes a product with the inner products of a basis step in the epilogue */
+#include "stencil.cuh"
 
 /*
   With 1, 2, 4 or 8 vectors, narrow ones beside narrow values and only there, by a stencil with as many as
@@ -35,7 +35,11 @@ PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *s, const void *copy, const
   PetscCall(PetscLogGpuTimeBegin());
   if (c->loan.block) PetscCall(SpikeBasisMultBlocks_CUDA(h, c, &a));
   else if (c->base.narrow) PetscCall(SpikeBasisMultNarrow_CUDA(h, c, &a));
-  else PetscCall(SpikeBasisMultValues<PetscScalar>(h, c, &a));
+  else if (c->stencil) PetscCall(SpikeBasisMultStencil_CUDA(h, c, &a));
+  else if (c->loan.begin) PetscCall(SpikeBasisMultRanks_CUDA(h, c, &a));
+  else if (n == 8) PetscCall(SpikeBasisMultEight_CUDA(h, c, &a));
+  else if (n == 4) PetscCall(SpikeBasisMultFour_CUDA(h, c, &a));
+  else PetscCall(SpikeBasisMultFew_CUDA(h, c, &a));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(2.0 * c->nz + (2.0 * n + (b->z ? 6.0 : 2.0)) * rows));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -164,10 +164,24 @@ static PetscErrorCode SpikeBasisMultWaiting(const SpikeKrylovCUDA *h, const Spik
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By the copy, on one rank or several */
+/* By the copy, on one rank */
 template <typename V, int M>
 static PetscErrorCode SpikeBasisMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                          const SpikeBasisMultArgs *a)
+{
+  PetscInt blocks;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovRowsDispatch<V>(c, [&](const auto &rows, PetscInt warps) {
+    return SpikeBasisMultLaunch<M>(h, rows, warps, a, &blocks);
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On several */
+template <typename V, int M>
+static PetscErrorCode SpikeBasisMultRanks(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                          const SpikeBasisMultArgs *a)
 {
   const PetscInt each   = 32 / PetscMax(1, c->off.T);
   const auto     inside = [&](const SpikeBasisMultArgs *args, PetscInt *blocks) {
@@ -177,11 +191,9 @@ static PetscErrorCode SpikeBasisMultForm(const SpikeKrylovCUDA *h, const SpikeKr
       });
     });
   };
-  PetscInt blocks;
 
   PetscFunctionBegin;
-  if (!c->loan.begin) PetscCall(inside(a, &blocks));
-  else if (c->coupled) {
+  if (c->coupled) {
     if constexpr (std::is_same_v<V, PetscScalar>)
       PetscCall(SpikeBasisMultWaiting<M>(h, c, SpikeKrylovOffRows{c->off, NULL, a->b->y},
                                          (c->off.count + each - 1) / each, a, inside));
@@ -190,24 +202,6 @@ static PetscErrorCode SpikeBasisMultForm(const SpikeKrylovCUDA *h, const SpikeKr
                                                            ((const SpikeDIACUDA *)c->loan.dia->data)->table, NULL};
 
     PetscCall(SpikeBasisMultWaiting<M>(h, c, ends, (c->dia.begin + c->dia.n - c->dia.end + 31) / 32, a, inside));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <int M>
-static PetscErrorCode SpikeBasisMultStencil(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
-                                            const SpikeBasisMultArgs *a)
-{
-  PetscFunctionBegin;
-  if constexpr (SpikeStencilTakes(M)) {
-    const SpikeStencil *S       = c->stencil;
-    const PetscInt      begin[] = {0, 0, 0};
-    SpikeStencilPlan    plan;
-
-    PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, true, &plan));
-    PetscCall(SpikeStencilDispatch(plan, [&](const auto &rows) {
-      return SpikeBasisMultStart<M>(h, rows, plan.blocks, plan.shared, a);
-    }));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -221,20 +215,5 @@ static PetscErrorCode SpikeBasisMultDispatch(PetscInt n, F &&call)
   else if (n == 2) PetscCall(call(std::integral_constant<int, 2>()));
   else if (n == 4) PetscCall(call(std::integral_constant<int, 4>()));
   else PetscCall(call(std::integral_constant<int, 8>()));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename V>
-static PetscErrorCode SpikeBasisMultValues(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
-                                           const SpikeBasisMultArgs *a)
-{
-  PetscFunctionBegin;
-  PetscCall(SpikeBasisMultDispatch(a->b->last - a->b->first, [&](auto constant) {
-    constexpr int M = decltype(constant)::value;
-
-    if constexpr (std::is_same_v<V, PetscScalar>)
-      if (c->stencil) return SpikeBasisMultStencil<M>(h, c, a);
-    return SpikeBasisMultForm<V, M>(h, c, a);
-  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

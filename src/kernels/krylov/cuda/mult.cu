@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* mult.cu: copies of a matrix in the forms of the backend, and their products with a step in the epilogue */
-#include "mult_kernel.cuh"
+/* mult.cu: copies of a matrix in the forms of the backend, and who makes their products with a step in the epilogue */
+#include "mult.cuh"
 
 /* entries over places from which a copy by diagonals is taken unasked: 8 bytes a place against 12 an entry */
 #define SPIKE_DIA_FILL 0.85
@@ -88,15 +88,6 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a is NULL where nothing is to be launched */
-PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step,
-                                        const SpikeKrylovMultArgs *a, PetscInt *blocks)
-{
-  PetscFunctionBegin;
-  PetscCall(SpikeKrylovMultValues<PetscScalar>(h, c, step, a, blocks));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylovStep step, const PetscScalar *scale,
                                     const PetscScalar *x, PetscScalar *y, PetscScalar *const v[])
 {
@@ -118,6 +109,7 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
   if (c->stencil) PetscCall(SpikeKrylovStencilMult_CUDA(h, c, step, &a));
   else if (c->loan.block) PetscCall(SpikeKrylovBlocksMult_CUDA(h, c, step, &a));
   else if (c->base.narrow) PetscCall(SpikeKrylovMultNarrow_CUDA(h, c, step, &a, &blocks));
+  else if (c->coupled || c->loan.begin || c->off.count) PetscCall(SpikeKrylovMultRanks_CUDA(h, c, step, &a, &blocks));
   else PetscCall(SpikeKrylovMultStep_CUDA(h, c, step, &a, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(

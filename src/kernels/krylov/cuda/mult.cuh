@@ -597,6 +597,18 @@ static PetscErrorCode SpikeKrylovInsideDispatch(const SpikeKrylovCopyCUDA *c, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  The same where RANKS says that there may be such columns; a file whose products have none lacks the kernels for them
+*/
+template <bool RANKS, class MATRIX, typename L>
+static PetscErrorCode SpikeKrylovSomeDispatch(const SpikeKrylovCopyCUDA *c, const MATRIX &rows, L &&launch)
+{
+  PetscFunctionBegin;
+  if constexpr (RANKS) PetscCall(SpikeKrylovInsideDispatch(c, rows, launch));
+  else PetscCall(launch(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A copy by diagonals, or in slices, with values of type V */
 template <typename V>
 static inline auto SpikeDIAOf(const SpikeKrylovCopyCUDA *c)
@@ -631,9 +643,14 @@ static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* mult.cu: a product with this step in its epilogue, or without arguments only the blocks of its kernel */
+/*
+  mult_rows.cu: a product with this step in its epilogue, or without arguments only the blocks of its kernel. A process
+  loads the code of a file with its first kernel: so products on several ranks are in mult_ranks.cu
+*/
 PETSC_INTERN PetscErrorCode SpikeKrylovMultStep_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
                                                      SpikeKrylovStep, const SpikeKrylovMultArgs *, PetscInt *);
+PETSC_INTERN PetscErrorCode SpikeKrylovMultRanks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                      SpikeKrylovStep, const SpikeKrylovMultArgs *, PetscInt *);
 
 /* mult_narrow.cu: the same of narrow copies */
 PETSC_INTERN PetscErrorCode SpikeKrylovMultNarrow_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,

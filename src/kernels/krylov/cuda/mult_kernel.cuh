@@ -114,7 +114,7 @@ static PetscErrorCode SpikeKrylovMultWaiting(const SpikeKrylovCUDA *h, const Spi
   Products in pieces, for those with a step: its sums leave fewer thread blocks resident than a product alone has.
   *blocks is 0 where there are too few rows for pieces
 */
-template <int STEPID>
+template <int STEPID, bool RANKS>
 static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                             const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
@@ -132,26 +132,26 @@ static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const Spik
     if (m.T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
       PetscFunctionReturn(PETSC_SUCCESS);
     *blocks = n / rows + (n % rows ? 1 : 0);
-    PetscCall(SpikeKrylovInsideDispatch(c, SpikeDIAPieces{{m}, rows}, [&](const auto &pieces) {
+    PetscCall(SpikeKrylovSomeDispatch<RANKS>(c, SpikeDIAPieces{{m}, rows}, [&](const auto &pieces) {
       return SpikeKrylovMultStart<STEPID>(h, pieces, a, *blocks);
     }));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename V, int STEPID>
+template <typename V, int STEPID, bool RANKS>
 static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                           const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   PetscFunctionBegin;
   if constexpr (std::is_same_v<V, PetscScalar>)
     if (c->base.form == KSP_FUSED_SPMV_DIA) {
-      PetscCall(SpikeKrylovMultPieces<STEPID>(h, c, a, blocks));
+      PetscCall((SpikeKrylovMultPieces<STEPID, RANKS>(h, c, a, blocks)));
       if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
     }
   PetscCall(SpikeKrylovRowsDispatch<V>(c, [&](const auto &rows, PetscInt warps) {
-    return SpikeKrylovInsideDispatch(c, rows, [&](const auto &inside) {
-      return SpikeKrylovMultLaunch<STEPID>(h, inside, warps, a, blocks);
+    return SpikeKrylovSomeDispatch<RANKS>(c, rows, [&](const auto &some) {
+      return SpikeKrylovMultLaunch<STEPID>(h, some, warps, a, blocks);
     });
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -169,11 +169,11 @@ static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeK
   PetscInt            inside, outside;
 
   PetscFunctionBegin;
-  PetscCall((SpikeKrylovMultForm<V, STEPID>(h, c, NULL, &inside)));
+  PetscCall((SpikeKrylovMultForm<V, STEPID, true>(h, c, NULL, &inside)));
   PetscCall((SpikeKrylovMultLaunch<STEPID, Ends>(h, ends, warps, NULL, &outside)));
   a.total = inside + outside;
   PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ends.ghost));
-  PetscCall((SpikeKrylovMultForm<V, STEPID>(h, c, &a, &inside)));
+  PetscCall((SpikeKrylovMultForm<V, STEPID, true>(h, c, &a, &inside)));
   PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
   a.before = inside;
   PetscCall((SpikeKrylovMultLaunch<STEPID, Ends>(h, ends, warps, &a, &outside)));
@@ -190,7 +190,7 @@ static PetscErrorCode SpikeKrylovMultCoupled(const SpikeKrylovCUDA *h, const Spi
   PetscCall(SpikeKrylovMultWaiting<STEPID>(h, c, SpikeKrylovOffRows{c->off, NULL, a->y},
                                            (c->off.count + each - 1) / each, a,
                                            [&](const SpikeKrylovMultArgs *args, PetscInt *blocks) {
-                                             return SpikeKrylovMultForm<PetscScalar, STEPID>(h, c, args, blocks);
+                                             return SpikeKrylovMultForm<PetscScalar, STEPID, true>(h, c, args, blocks);
                                            }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -202,12 +202,24 @@ static PetscErrorCode SpikeKrylovMultValues(const SpikeKrylovCUDA *h, const Spik
 {
   PetscFunctionBegin;
   PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
+    return SpikeKrylovMultForm<V, decltype(constant)::value, false>(h, c, a, blocks);
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SpikeKrylovMultRanks_CUDA() of one */
+template <typename V>
+static PetscErrorCode SpikeKrylovMultRanksValues(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                                 SpikeKrylovStep step, const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
     constexpr int STEPID = decltype(constant)::value;
 
     if constexpr (std::is_same_v<V, PetscScalar>)
-      if (a && c->coupled) return SpikeKrylovMultCoupled<STEPID>(h, c, a);
-    return a && c->loan.begin ? SpikeKrylovMultLoan<V, STEPID>(h, c, a)
-                              : SpikeKrylovMultForm<V, STEPID>(h, c, a, blocks);
+      if (c->coupled) return SpikeKrylovMultCoupled<STEPID>(h, c, a);
+    return c->loan.begin ? SpikeKrylovMultLoan<V, STEPID>(h, c, a)
+                         : SpikeKrylovMultForm<V, STEPID, true>(h, c, a, blocks);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,7 +7,7 @@ PetscErrorCode SpikeKrylovMultNarrow_CUDA(const SpikeKrylovCUDA *h, const SpikeK
 {
   PetscFunctionBegin;
   if (c->base.precision == PETSC_SPIKE_PRECISION_BF16)
-    PetscCall(SpikeKrylovMultValues<SpikeBF16>(h, c, step, a, blocks));
-  else PetscCall(SpikeKrylovMultValues<SpikeSingle>(h, c, step, a, blocks));
+    PetscCall(SpikeKrylovMultRanksValues<SpikeBF16>(h, c, step, a, blocks));
+  else PetscCall(SpikeKrylovMultRanksValues<SpikeSingle>(h, c, step, a, blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -32,7 +32,21 @@ typedef struct {
   PetscInt                before, total;
 } SpikeBasisMultArgs;
 
-/* basis_mult_narrow.cu, basis_blocks.cu: with 1, 2, 4 or 8 vectors */
+/*
+  With 1, 2, 4 or 8 vectors, by files: basis_mult_few.cu with 1 or 2, basis_mult_four.cu and basis_mult_eight.cu, on one
+  rank; basis_mult_ranks.cu, basis_mult_stencil.cu, basis_mult_narrow.cu, basis_blocks.cu with any of them. A process
+  loads the code of a file with its first kernel
+*/
+PETSC_INTERN PetscErrorCode SpikeBasisMultFew_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                   const SpikeBasisMultArgs *);
+PETSC_INTERN PetscErrorCode SpikeBasisMultFour_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                    const SpikeBasisMultArgs *);
+PETSC_INTERN PetscErrorCode SpikeBasisMultEight_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                     const SpikeBasisMultArgs *);
+PETSC_INTERN PetscErrorCode SpikeBasisMultRanks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                     const SpikeBasisMultArgs *);
+PETSC_INTERN PetscErrorCode SpikeBasisMultStencil_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                       const SpikeBasisMultArgs *);
 PETSC_INTERN PetscErrorCode SpikeBasisMultNarrow_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
                                                       const SpikeBasisMultArgs *);
 PETSC_INTERN PetscErrorCode SpikeBasisMultBlocks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
