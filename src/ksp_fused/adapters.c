@@ -3,6 +3,7 @@
   adapters.c: what is known about types of Mat and PC, PETSc's and ours. No other file of the fused methods names one
 */
 #include "adapters.h"
+#include "fuseddiagonal.h"
 
 #define KSP_FUSED_SCALE_LEAST 131072 /* rows of a rank */
 
@@ -71,7 +72,7 @@ PetscErrorCode KSPFusedIsIdentity(KSP ksp, PetscBool *identity)
   Whether D = b I, as when all rows have the same equation. Two reductions cost little compared with two long vectors
   less in each iteration
 */
-static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp)
+static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp, Vec diagonal)
 {
   KSPFused   *f = (KSPFused *)ksp->data;
   PetscMPIInt size;
@@ -81,42 +82,49 @@ static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp)
   PetscFunctionBegin;
   if (PetscDefined(USE_COMPLEX) || !f->run.lags) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
-  PetscCall(VecGetSize(f->pc.diagonal, &N));
+  PetscCall(VecGetSize(diagonal, &N));
   if (N / size < KSP_FUSED_SCALE_LEAST) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecMin(f->pc.diagonal, NULL, &f->pc.scale));
-  PetscCall(VecMax(f->pc.diagonal, NULL, &most));
+  PetscCall(VecMin(diagonal, NULL, &f->pc.scale));
+  PetscCall(VecMax(diagonal, NULL, &most));
   f->pc.scaled = (PetscBool)(most == f->pc.scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  With the scalars on the device: whether B enqueues its own work, or is a diagonal matrix. The diagonal is
+  With the scalars on the device: whether B enqueues its own work, or is a diagonal matrix; that also beside products of
+  a narrow copy, on the host and on several ranks, where the diagonal has single precision. The diagonal is
   B (1, ..., 1)^T, computed at each solve: PCJACOBI does not show its vector, and two kernels cost less than to find out
   whether it has changed.
 */
 PetscErrorCode KSPFusedKnowPC(KSP ksp)
 {
   KSPFused *f   = (KSPFused *)ksp->data;
-  PetscBool has = PETSC_FALSE, jacobi;
+  PetscBool has = PETSC_FALSE, narrow = KSPFusedMayBeSingle(f), jacobi;
   PetscInt  n;
-  Vec       ones = ksp->work[f->method->scratch[0]];
+  Vec       ones = ksp->work[f->method->scratch[0]], diagonal = ksp->work[f->method->scratch[1]];
 
   PetscFunctionBegin;
   f->pc.diagonal = NULL;
+  f->pc.single   = PETSC_FALSE;
   PetscCall(PetscMemzero(&f->pc.enqueue, sizeof(f->pc.enqueue)));
   PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
-  if (!f->s.ondevice || f->pc.identity || has || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!(f->s.ondevice || narrow) || f->pc.identity || has || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetLocalSize(ones, &n));
-  PetscCall(SpikeGetEnqueue((PetscObject)ksp->pc, &f->pc.enqueue));
+  if (f->s.ondevice) PetscCall(SpikeGetEnqueue((PetscObject)ksp->pc, &f->pc.enqueue));
   if (f->pc.enqueue.run && (f->pc.enqueue.memtype != f->s.k->memtype || f->pc.enqueue.n != n))
     PetscCall(PetscMemzero(&f->pc.enqueue, sizeof(f->pc.enqueue)));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));
   if (!jacobi) PetscFunctionReturn(PETSC_SUCCESS);
+  /* compilers for the host round d r + beta p once, and z + beta p too: without a lag lockstep has the same bits */
+  if (narrow && PetscMemTypeHost(f->s.k->memtype)) f->run.lags = PETSC_FALSE;
   if (!f->pc.store) PetscCall(VecDuplicate(ones, &f->pc.store));
   PetscCall(VecSet(ones, 1.0));
-  PetscCall(PCApply(ksp->pc, ones, f->pc.store));
-  f->pc.diagonal = f->pc.store;
-  PetscCall(KSPFusedKnowScale_Private(ksp));
+  if (!narrow) diagonal = f->pc.store;
+  PetscCall(PCApply(ksp->pc, ones, diagonal));
+  PetscCall(KSPFusedKnowScale_Private(ksp, diagonal));
+  if (narrow) PetscCall(KSPFusedSetSingle(ksp, diagonal, ones));
+  if (f->pc.single || f->s.ondevice) f->pc.diagonal = f->pc.store;
+  else f->pc.scaled = PETSC_FALSE; /* PCApply() */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -381,6 +389,7 @@ PetscErrorCode KSPFusedRhsKnowPC(KSP ksp)
 
   PetscFunctionBegin;
   f->pc.diagonal = NULL;
+  f->pc.single   = PETSC_FALSE;
   PetscCall(PetscMemzero(&f->pc.enqueue, sizeof(f->pc.enqueue)));
   PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));

@@ -198,6 +198,7 @@ typedef struct {
   SpikeEnqueue enqueue;  /* what B enqueues itself; run is NULL: PCApply() */
   Vec          diagonal; /* B where it is a diagonal matrix, else NULL */
   Vec          store;    /* memory of diagonal */
+  PetscBool    single;   /* ... whose elements have single precision, in the first part of that memory */
   PetscBool    scaled;   /* B = scale I, in a method that takes it as a scalar */
   PetscReal    scale;
 } KSPFusedPreconditioner;
@@ -210,7 +211,7 @@ typedef struct {
   PetscObjectState   shape;
   const PetscScalar *diagonal;
   PCSide             side;
-  PetscBool          identity, symmetric, flexible, scaled, lags, narrow, narrowbasis;
+  PetscBool          identity, symmetric, flexible, scaled, lags, narrow, narrowbasis, single;
   KSPFusedReductions reductions;
 } KSPFusedGraphKey;
 

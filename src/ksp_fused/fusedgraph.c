@@ -52,8 +52,8 @@ PetscErrorCode KSPFusedPrepareGraph(KSP ksp)
   key.lags        = f->run.lags;
   key.narrow      = f->product.narrow;
   key.narrowbasis = f->basis.narrow;
-
-  key.reductions = f->options.reductions;
+  key.single      = f->pc.single;
+  key.reductions  = f->options.reductions;
   if (f->pc.diagonal)
     PetscCall(KSPFusedLookAtArray_Private(ksp, f->pc.diagonal, PETSC_FALSE, (PetscScalar **)&key.diagonal));
   if (graph->narrays != n || memcmp(arrays, graph->arrays, n * sizeof(*arrays)) ||

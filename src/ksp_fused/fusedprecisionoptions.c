@@ -142,9 +142,10 @@ PetscErrorCode KSPFusedPrecisionView(KSP ksp, PetscViewer viewer)
     else if (f->info.precision == KSP_FUSED_PRECISION_DOUBLE)
       PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve PetscScalar"));
     else
-      PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve %s%s, residual replaced %" PetscInt_FMT " times",
+      PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve %s%s%s, residual replaced %" PetscInt_FMT " times",
                                        KSPFusedPrecisionNames[f->info.precision],
                                        f->basis.narrow ? ", vectors of the basis with 16 and 48 bits" : "",
+                                       f->pc.single ? ", the diagonal of the preconditioner in single" : "",
                                        f->info.replacements));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   }

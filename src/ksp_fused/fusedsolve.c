@@ -2,6 +2,7 @@
 /* fusedsolve.c: the loop of the fused methods: posts, restarts, the true residual */
 #include "fusedsolve.h"
 #include "adapters.h"
+#include "fuseddiagonal.h"
 #include "fusedfactors.h"
 #include "fusedgraph.h"
 #include "fusedprecision.h"
@@ -258,7 +259,7 @@ static PetscErrorCode KSPFusedRenewGoal_Private(KSP ksp, KSPFusedProgress *p)
 }
 
 /*
-  Factors of the preconditioner in PetscScalar. A correction B u becomes the solution while B is what it was, if that
+  Factors or the diagonal of the preconditioner in PetscScalar. A correction B u becomes the solution while B is what it was, if that
   is nearer than the guess. The host waits for the norm, and so for all that a device still does with the old factors
 */
 static PetscErrorCode KSPFusedLeaveLow_Private(KSP ksp, KSPFusedProgress *p)
@@ -273,21 +274,23 @@ static PetscErrorCode KSPFusedLeaveLow_Private(KSP ksp, KSPFusedProgress *p)
       PetscCall(KSPFusedTake_Private(ksp, p));
     else PetscCall(VecSet(ksp->vec_sol, 0.0));
   }
-  PetscCall(KSPFusedWidenFactors(ksp));
+  if (f->factors.low) PetscCall(KSPFusedWidenFactors(ksp));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPFusedMeetPC_Private(ksp, p));
+  f->s.scalars->f.scale = f->pc.scaled ? f->pc.scale : 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   The iterations with fewer digits have not gone well: a new start from the true residual with those of PetscScalar, in
-  the factors of the preconditioner, and where products is set, in products. An x that was a correction and is the
+  the factors of the preconditioner, and where products is set, in products and in the diagonal of PCJACOBI, which leaves
+  norms what they are but for 2^-24. An x that was a correction and is the
   solution becomes the guess. Where it is worse than that of the beginning, and that is known, back to it
 */
 static PetscErrorCode KSPFusedWiden_Private(KSP ksp, PetscBool products, KSPFusedProgress *p)
 {
   KSPFused       *f      = (KSPFused *)ksp->data;
-  const PetscBool lowers = f->factors.low;
+  const PetscBool lowers = f->factors.low, single = (PetscBool)(f->pc.single && products && f->product.rounds);
   PetscBool       solution;
   SpikeKrylovPost post;
 
@@ -295,7 +298,7 @@ static PetscErrorCode KSPFusedWiden_Private(KSP ksp, PetscBool products, KSPFuse
   if (f->info.replayed) PetscCall(KSPFusedTouch(ksp));
   if (products && f->product.rounds) PetscCall(KSPFusedWiden(ksp));
   ksp->reason = KSP_CONVERGED_ITERATING;
-  if (lowers) {
+  if (lowers || single) {
     PetscCall(KSPFusedLeaveLow_Private(ksp, p));
     if (ksp->reason) {
       PetscCall(VecFlag(ksp->vec_sol, PETSC_TRUE));
@@ -553,10 +556,12 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p, PetscR
   s->f.scale     = f->pc.scaled ? f->pc.scale : 1.0;
   ksp->its       = 0;
 
-  if (f->method->residual_preconditioned)
-    PetscCall(
-      KSPInitialResidual(ksp, x, ksp->work[f->method->scratch[0]], ksp->work[f->method->scratch[1]], r, ksp->vec_rhs));
-  else {
+  if (f->method->residual_preconditioned) {
+    Vec t = ksp->work[f->method->scratch[1]];
+
+    PetscCall(KSPInitialResidual(ksp, x, ksp->work[f->method->scratch[0]], t, r, ksp->vec_rhs));
+    if (f->pc.single && ksp->pc_side == PC_LEFT) PetscCall(KSPFusedApplyB(ksp, t, r)); /* t is b - A x */
+  } else {
     if (!ksp->guess_zero) PetscCall(KSPFusedTrueResidual(ksp, r));
     else PetscCall(VecCopy(ksp->vec_rhs, r));
     PetscCall(VecFlag(r, ksp->reason == KSP_DIVERGED_PC_FAILED));
@@ -672,7 +677,10 @@ PetscErrorCode KSPFusedSolve(KSP ksp, PetscReal *unit)
     if (f->info.launched) { /* else x is 0, and B 0 need not be where B has failed */
       PetscCall(KSPFusedUnwind(ksp, t, &done));
       if (done) PetscCall(VecCopy(t, ksp->vec_sol));
-      else PetscCall(KSPUnwindPreconditioner(ksp, ksp->vec_sol, t));
+      else if (f->pc.single) {
+        PetscCall(KSPFusedApplyB(ksp, ksp->vec_sol, t));
+        PetscCall(VecCopy(t, ksp->vec_sol));
+      } else PetscCall(KSPUnwindPreconditioner(ksp, ksp->vec_sol, t));
       PetscCall(KSPFusedRemoveNullSpace(ksp, ksp->vec_sol));
     }
     if (f->run.useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->run.guess));

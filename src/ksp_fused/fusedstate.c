@@ -80,6 +80,8 @@ PetscErrorCode KSPFusedDestroyState(KSPFused *f)
   PetscCall(KSPFusedRanksReset(f));
   if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
   PetscCall(VecDestroy(&f->pc.store));
+  f->pc.diagonal = NULL;
+  f->pc.single   = PETSC_FALSE;
   PetscCall(PetscMemzero(&f->s, sizeof(f->s)));
   PetscCall(PetscMemzero(&f->product, sizeof(f->product)));
   PetscCall(PetscFree(f->graph.arrays));

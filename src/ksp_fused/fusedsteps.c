@@ -4,6 +4,7 @@
 #include <petsc/private/matimpl.h>
 #include "adapters.h"
 #include "fusedbasis.h"
+#include "fuseddiagonal.h"
 #include "fusedstate.h"
 #include <petsc/private/pcimpl.h>
 
@@ -47,7 +48,7 @@ static PetscErrorCode KSPFusedReduce_Private(KSP ksp, SpikeKrylovStep step, Pets
 
 /*
   One step on its vectors. With x the backend's copy of A makes y <- A x first, or y <- D A x, where scale is the
-  diagonal matrix D. Each step gets and restores the arrays, because a preconditioner in between may work on the other
+  diagonal matrix D, in single precision beside a narrow copy. Each step gets and restores the arrays, because a preconditioner in between may work on the other
   side. A vector that is there twice is read twice. defer: the sums wait for the next step with sums, on several ranks.
 */
 static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, PetscBool defer, const Vec vec[],
@@ -88,6 +89,7 @@ static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, Pet
   if (x)
     PetscCall((*f->s.k->mult)(&f->s, KSPFusedCopyInUse(&f->product), step, scale ? v[info->nvectors + 2] : NULL,
                               v[info->nvectors], v[info->nvectors + 1], v));
+  else if (f->pc.single && SpikeKrylovDiagonal(step) >= 0) PetscCall((*f->s.k->singlestep)(&f->s, step, n, v));
   else PetscCall((*f->s.k->step)(&f->s, step, n, v));
   for (PetscInt k = count - 1; k >= 0; k--)
     PetscCall(KSPFusedRestoreArray(ksp, all[k], (PetscBool)((read >> k) & 1), (PetscBool)((written >> k) & 1), &w[k]));
@@ -194,7 +196,7 @@ static PetscErrorCode KSPFusedApplyStep_Vector(KSP ksp, Vec x, Vec y, Vec work, 
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if (f->product.own && (f->pc.identity || (f->pc.diagonal && ksp->pc_side == PC_LEFT)))
+  if (f->product.own && (f->pc.identity || (KSPFusedMultScales(f) && ksp->pc_side == PC_LEFT)))
     PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, v, f->pc.identity ? NULL : f->pc.diagonal, x, y));
   else if (f->product.own && (f->pc.diagonal || f->pc.enqueue.run || !ksp->pc->ops->applyBA) &&
            ksp->pc_side == PC_RIGHT) {
@@ -228,7 +230,12 @@ static PetscErrorCode KSPFusedBuildSolution_Vector(KSP ksp, Vec v, Vec *V)
     if (v) PetscCall(VecCopy(ksp->vec_sol, v));
     *V = v ? v : ksp->vec_sol;
   } else {
-    PetscCall(KSPBuildSolutionDefault(ksp, v, V));
+    if (f->pc.single && KSPFusedIsCorrection(ksp)) {
+      if (!f->run.built) PetscCall(VecDuplicate(ksp->work[0], &f->run.built));
+      PetscCall(KSPFusedApplyB(ksp, ksp->vec_sol, f->run.built)); /* v may lie elsewhere */
+      if (v != f->run.built) PetscCall(VecCopy(f->run.built, v));
+      *V = v;
+    } else PetscCall(KSPBuildSolutionDefault(ksp, v, V));
     PetscCall(KSPFusedRemoveNullSpace(ksp, *V));
     if (ksp->pc_side == PC_RIGHT && f->run.useguess) PetscCall(VecAXPY(*V, 1.0, f->run.guess));
   }

@@ -2,6 +2,7 @@
 /* fusedtruth.c: the true residual, what it is compared with, norms without squares, the test in the infinity norm */
 #include "fusedtruth.h"
 #include "adapters.h"
+#include "fuseddiagonal.h"
 
 /* w <- B x if that needs no application of B: once after a start */
 PetscErrorCode KSPFusedUnwind(KSP ksp, Vec w, PetscBool *done)
@@ -31,7 +32,7 @@ PetscErrorCode KSPFusedTrueResidual(KSP ksp, Vec r)
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   if (KSPFusedIsCorrection(ksp)) {
     PetscCall(KSPFusedUnwind(ksp, w, &done));
-    if (!done) PetscCall(KSP_PCApply(ksp, x, w));
+    if (!done) PetscCall(KSPFusedApplyB(ksp, x, w));
     PetscCall(KSPFusedRemoveNullSpace(ksp, w));
     if (f->run.useguess) PetscCall(VecAXPY(w, 1.0, f->run.guess));
     PetscCall(KSP_MatMult(ksp, A, w, t));
@@ -39,7 +40,7 @@ PetscErrorCode KSPFusedTrueResidual(KSP ksp, Vec r)
   } else if (ksp->pc_side == PC_LEFT && f->method->residual_preconditioned) {
     PetscCall(KSP_MatMult(ksp, A, x, t));
     PetscCall(VecAYPX(t, -1.0, ksp->vec_rhs));
-    PetscCall(KSP_PCApply(ksp, t, r));
+    PetscCall(KSPFusedApplyB(ksp, t, r));
   } else {
     PetscCall(KSP_MatMult(ksp, A, x, r));
     PetscCall(VecAYPX(r, -1.0, ksp->vec_rhs));

@@ -226,6 +226,20 @@ struct _n_SpikeKrylovKernels {
   */
   PetscErrorCode (*step)(SpikeKrylov *, SpikeKrylovStep, PetscInt n, PetscScalar *const v[]);
 
+  /*
+    A diagonal matrix in single precision, in both parts of complex numbers: d is an array of such numbers.
+
+      tosingle()    enqueues d_i <- x_i, i < n
+      bysingle()    enqueues y_i <- d_i x_i, whatever reason is set
+      singlestep()  as step(), of those that SpikeKrylovDiagonal() knows: d is in the place of that vector. Reads 4
+                    bytes a real number of d, where step() reads that of PetscReal; sums in the same order
+
+    d is not x
+  */
+  PetscErrorCode (*tosingle)(PetscInt n, const PetscScalar *x, void *d);
+  PetscErrorCode (*bysingle)(PetscInt n, const void *d, const PetscScalar *x, PetscScalar *y);
+  PetscErrorCode (*singlestep)(SpikeKrylov *, SpikeKrylovStep, PetscInt n, PetscScalar *const v[]);
+
   /* Not ondevice: waits for the last step's sums and puts this rank's into local[] */
   PetscErrorCode (*sums)(SpikeKrylov *, SpikeKrylovStep);
 
@@ -284,7 +298,7 @@ struct _n_SpikeKrylovKernels {
                 are new, in the same places. `always`: also where products are not expected to be faster, because the
                 copy stays in a cache.
 
-    mult(), basismult() and destroycopy() take what it makes. For one right-hand side; iterate() launches nothing. NULL
+    mult(), basismult() and destroycopy() take what it makes; the D of mult(), in scale, is one of tosingle() then. For one right-hand side; iterate() launches nothing. NULL
     where a backend has none.
   */
   PetscErrorCode (*narrow)(SpikeKrylov *, const void *copy, PetscSpikePrecision, PetscBool always, void **narrow);
@@ -380,6 +394,10 @@ PETSC_INTERN const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS];
 typedef void (*SpikeKrylovLoop)(PetscInt n, const SpikeKrylovFactors *, PetscScalar *const v[], PetscScalar sums[]);
 PETSC_INTERN const SpikeKrylovLoop SpikeKrylovLoops_base[SPIKE_KRYLOV_NSTEPS], SpikeKrylovLoops_v3[SPIKE_KRYLOV_NSTEPS],
   SpikeKrylovLoops_v4[SPIKE_KRYLOV_NSTEPS];
+
+/* The same with a diagonal matrix in single precision; NULL for steps without one */
+PETSC_INTERN const SpikeKrylovLoop SpikeKrylovSingleLoops_base[SPIKE_KRYLOV_NSTEPS],
+  SpikeKrylovSingleLoops_v3[SPIKE_KRYLOV_NSTEPS], SpikeKrylovSingleLoops_v4[SPIKE_KRYLOV_NSTEPS];
 
 /* Products by narrow values of the tables of a matrix by diagonals, in single precision and in bf16 */
 typedef void (*SpikeKrylovNarrowLoop)(const SpikeDIA *, const void *val, const void *correction, PetscInt begin,

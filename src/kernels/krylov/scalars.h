@@ -87,12 +87,33 @@
   X(CG1_BETA, cg1_beta, 3, 0x07, 0x00, 4, 8) \
   X(RESIDUAL, residual, 3, 0x07, 0x04, 3, 7)
 
+/* Steps with a diagonal matrix: X(ID, name, which vector it is) */
+#define SPIKE_KRYLOV_DIAGONALS(X) \
+  X(DIAGONAL, diagonal, 0) \
+  X(CG_XZ, cg_xz, 2) \
+  X(CG_RD, cg_rd, 1) \
+  X(CG_XPD, cg_xpd, 1)
+
 typedef enum {
 #define SPIKE_KRYLOV_NAME(ID, ...) SPIKE_##ID,
   SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_NAME)
 #undef SPIKE_KRYLOV_NAME
   SPIKE_KRYLOV_NSTEPS
 } SpikeKrylovStep;
+
+/* Which vector of a step is a diagonal matrix, or -1 */
+static inline int SpikeKrylovDiagonal(int step)
+{
+  switch (step) {
+#define SPIKE_KRYLOV_DIAGONAL_CASE(ID, name, D) \
+  case SPIKE_##ID: \
+    return D;
+    SPIKE_KRYLOV_DIAGONALS(SPIKE_KRYLOV_DIAGONAL_CASE)
+#undef SPIKE_KRYLOV_DIAGONAL_CASE
+  default:
+    return -1;
+  }
+}
 
 #define SPIKE_KRYLOV_MAXVECTORS 6
 #define SPIKE_KRYLOV_MAXDOTS    5

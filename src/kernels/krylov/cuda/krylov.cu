@@ -1,49 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* krylov.cu: the CUDA backend of krylov.h: state, steps, posts, graphs */
 #include "basis.cuh"
-
-/*
-  One step on n rows. Words moved: the list in scalars.h. Nothing is done when a reason is set.
-
-  The grid, and with it the order of the sums, depends on n, on the number of multiprocessors and on alignment alone.
-*/
-template <int STEPID>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
-  SpikeKrylovKernel(PetscInt n, SpikeKrylovVectors v, bool wide, bool recur, SpikeKrylovDevice *device,
-                    PetscScalar *partials, SpikeKrylovMail *mail)
-{
-  using X                     = SpikeKrylovTraits<STEPID>;
-  constexpr int          NDOT = X::nd ? X::nd : 1;
-  PetscScalar            d[NDOT];
-  __shared__ PetscScalar shared[SPIKE_KRYLOV_THREADS / 32];
-
-  SpikeAwait();
-  if (SpikeKrylovIdles(STEPID, &device->s)) return;
-  const SpikeKrylovFactors f = device->s.f;
-
-  SpikeUnroll(k, NDOT) d[k] = 0.0;
-  SpikeKrylovEach<X::nv, X::read, X::written>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x,
-                                              (PetscInt)gridDim.x * blockDim.x, n, v, wide,
-                                              [&](PetscScalar e[]) { X::row(&f, e, d); });
-  if constexpr (X::nd > 0) SpikeKrylovFinish<STEPID>(d, shared, recur, device, partials, mail, blockIdx.x, gridDim.x);
-}
-
-/* v is NULL where the number of blocks is all that is asked for */
-template <int STEPID>
-static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide,
-                                        bool recur, PetscInt *blocks)
-{
-  int resident;
-
-  PetscFunctionBegin;
-  PetscCall(SpikeKrylovResident(SpikeKrylovKernel<STEPID>, &resident));
-  *blocks = SpikeKrylovGrid(h->gpu->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEPID>::nd ? 4 : 8),
-                            SpikeKrylovRounds(n, wide), SPIKE_KRYLOV_THREADS);
-  if (!v) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchEarly(SpikeKrylovKernel<STEPID>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0,
-                                 h->stream, n, *v, wide, recur, h->device, h->partials, h->devicemail));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "step.cuh"
 
 static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
 {
@@ -191,19 +149,8 @@ PetscErrorCode SpikeKrylovStepLaunch_CUDA(const SpikeKrylovCUDA *h, SpikeKrylovS
 
 static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[])
 {
-  SpikeKrylovCUDA           *h    = (SpikeKrylovCUDA *)s->data;
-  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
-  SpikeKrylovVectors         vectors;
-  PetscInt                   blocks;
-
   PetscFunctionBegin;
-  if (!s->ondevice && SpikeKrylovIdles(step, s->scalars)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt k = 0; k < info->nvectors; k++) vectors.v[k] = v[k];
-  PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(SpikeKrylovStepLaunch_CUDA(h, step, n, &vectors, SpikeKrylovIsWide(info->nvectors, v),
-                                       s->ondevice ? true : false, &blocks));
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(info->flops * n));
+  PetscCall(SpikeKrylovStepStart(s, step, n, v, SpikeKrylovStepLaunch_CUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,6 +207,9 @@ const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {
   /* destroy */ SpikeKrylovDestroy_CUDA,
   /* push */ SpikeKrylovPush_CUDA,
   /* step */ SpikeKrylovStep_CUDA,
+  /* tosingle */ SpikeKrylovToSingle_CUDA,
+  /* bysingle */ SpikeKrylovBySingle_CUDA,
+  /* singlestep */ SpikeKrylovSingleStep_CUDA,
   /* sums */ SpikeKrylovSums_CUDA,
   /* wait */ SpikeKrylovWait_CUDA,
   /* copy */ SpikeKrylovCopy_CUDA,

@@ -57,6 +57,11 @@ struct alignas(2 * sizeof(PetscReal)) SpikeKrylovPair {
   PetscScalar a, b;
 };
 
+/* The same of numbers in single precision */
+struct alignas(2 * sizeof(SpikeSingle)) SpikeKrylovSinglePair {
+  SpikeSingle a, b;
+};
+
 /*
   a b, rounded by itself: compilers make fma() of a b + c or not, and a formula is to have the same bits in each kernel
 */
@@ -129,9 +134,10 @@ SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_TRAITS)
 /*
   row(e) for n rows of NVEC vectors. `threads` call it, each with a number of its own; a round is a pair of rows each,
   or a row where the vectors are not aligned. The last row of an odd number is a round of its own, after the pairs. e[]
-  has the vectors that READS names; those that WRITES names are stored.
+  has the vectors that READS names; those that WRITES names are stored. Vector number SINGLE, if there is one, has single
+  precision.
 */
-template <int NVEC, unsigned READS, unsigned WRITES, typename F>
+template <int NVEC, unsigned READS, unsigned WRITES, int SINGLE = -1, typename F>
 __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt threads, PetscInt n,
                                                        const SpikeKrylovVectors &v, bool wide, F &&row)
 {
@@ -144,7 +150,12 @@ __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt
       PetscScalar a[NVEC], b[NVEC];
 
       SpikeUnroll(k, NVEC) {
-        if ((READS >> k) & 1) {
+        if (k == SINGLE) {
+          const SpikeKrylovSinglePair p = ((const SpikeKrylovSinglePair *)v.v[k])[i];
+
+          a[k] = SpikeLoad(&p.a);
+          b[k] = SpikeLoad(&p.b);
+        } else if ((READS >> k) & 1) {
           const SpikeKrylovPair p = ((const SpikeKrylovPair *)v.v[k])[i];
 
           a[k] = p.a;
@@ -169,7 +180,7 @@ __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt
     PetscScalar a[NVEC];
 
     SpikeUnroll(k, NVEC)
-      if ((READS >> k) & 1) a[k] = v.v[k][i];
+      if ((READS >> k) & 1) a[k] = k == SINGLE ? SpikeLoad((const SpikeSingle *)v.v[k] + i) : v.v[k][i];
     row(a);
     SpikeUnroll(k, NVEC)
       if ((WRITES >> k) & 1) v.v[k][i] = a[k];
@@ -336,6 +347,11 @@ static inline PetscErrorCode SpikeKrylovResident(K kernel, int *resident)
 PETSC_INTERN bool           SpikeKrylovIsWide(PetscInt, PetscScalar *const[]);
 PETSC_INTERN PetscErrorCode SpikeKrylovStepLaunch_CUDA(const SpikeKrylovCUDA *, SpikeKrylovStep, PetscInt n,
                                                        const SpikeKrylovVectors *, bool wide, bool recur, PetscInt *);
+
+/* step_single.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovToSingle_CUDA(PetscInt, const PetscScalar *, void *);
+PETSC_INTERN PetscErrorCode SpikeKrylovBySingle_CUDA(PetscInt, const void *, const PetscScalar *, PetscScalar *);
+PETSC_INTERN PetscErrorCode SpikeKrylovSingleStep_CUDA(SpikeKrylov *, SpikeKrylovStep, PetscInt, PetscScalar *const[]);
 
 /* persistent.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *, const void *, const SpikeKrylovIterations *,

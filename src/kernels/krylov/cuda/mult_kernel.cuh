@@ -13,6 +13,10 @@
 template <class MATRIX>
 constexpr int SpikeMultResident = SpikeHasNarrow<MATRIX> ? 3 : 4;
 
+/* Elements of the diagonal matrix in scale: beside narrow values single precision */
+template <class MATRIX>
+using SpikeMultScale = std::conditional_t<SpikeHasNarrow<MATRIX>, SpikeSingle, PetscScalar>;
+
 /*
   y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of
   the step is y. Deterministic. Rows that wait for columns of other ranks keep their sums in y for the next kernel
@@ -20,8 +24,8 @@ constexpr int SpikeMultResident = SpikeHasNarrow<MATRIX> ? 3 : 4;
 template <int STEPID, class MATRIX>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS,
                                   MATRIX::LANES > 1 || STEPID == SPIKE_KRYLOV_NSTEPS ? 0 : SpikeMultResident<MATRIX>)
-  SpikeKrylovMultKernel(MATRIX m, const PetscScalar *scale, const PetscScalar *x, PetscScalar *__restrict__ y,
-                        SpikeKrylovVectors v, int own, bool recur, unsigned before, unsigned total,
+  SpikeKrylovMultKernel(MATRIX m, const SpikeMultScale<MATRIX> *scale, const PetscScalar *x,
+                        PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned before, unsigned total,
                         SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
   using X                                       = SpikeKrylovTraits<STEPID>;
@@ -46,7 +50,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS,
                return;
              }
            }
-           if (scale) sum = SpikeKrylovMul(scale[row], sum);
+           if (scale) sum = SpikeKrylovMul(SpikeLoad(scale + row), sum);
            y[row] = sum;
            SpikeUnroll(k, X::nv)
              if ((X::read >> k) & 1) e[k] = k == own ? sum : v.v[k][row];
@@ -63,7 +67,8 @@ static PetscErrorCode SpikeKrylovMultStart(const SpikeKrylovCUDA *h, const MATRI
   PetscFunctionBegin;
   if (!a) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(SpikeLaunchEarly(SpikeKrylovMultKernel<STEPID, MATRIX>, dim3((unsigned)blocks),
-                                 dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, m, a->scale, a->x, a->y, a->v, a->own,
+                                 dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, m,
+                                 (const SpikeMultScale<MATRIX> *)a->scale, a->x, a->y, a->v, a->own,
                                  a->recur, (unsigned)a->before, (unsigned)a->total, h->device, h->partials,
                                  h->devicemail));
   PetscFunctionReturn(PETSC_SUCCESS);

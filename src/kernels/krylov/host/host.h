@@ -32,6 +32,7 @@ typedef struct {
 
 typedef struct {
   const SpikeKrylovLoop       *step;
+  const SpikeKrylovLoop       *singlestep;
   const SpikeKrylovBasisLoop  *basisstep;
   const SpikeKrylovNarrowLoop *narrow;
   const SpikeDIALoops         *dia;

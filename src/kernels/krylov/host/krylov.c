@@ -5,8 +5,9 @@
 
 SpikeKrylovLoops SpikeKrylovLoopsGet(void)
 {
-  const SpikeKrylovLoops loops = {SpikeISAOf(SpikeKrylovLoops), SpikeISAOf(SpikeKrylovBasisLoops),
-                                  SpikeISAOf(SpikeKrylovNarrowLoops), SpikeISAOf(&SpikeDIALoops)};
+  const SpikeKrylovLoops loops = {SpikeISAOf(SpikeKrylovLoops), SpikeISAOf(SpikeKrylovSingleLoops),
+                                  SpikeISAOf(SpikeKrylovBasisLoops), SpikeISAOf(SpikeKrylovNarrowLoops),
+                                  SpikeISAOf(&SpikeDIALoops)};
 
   return loops;
 }
@@ -94,14 +95,46 @@ static PetscErrorCode SpikeKrylovResume_Host(SpikeKrylov *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovStep_Host(SpikeKrylov *s, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[])
+static PetscErrorCode SpikeKrylovLoop_Host(SpikeKrylov *s, SpikeKrylovLoop loop, SpikeKrylovStep step, PetscInt n,
+                                           PetscScalar *const v[])
 {
-  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
-
   PetscFunctionBegin;
   if (SpikeKrylovIdles(step, s->scalars)) PetscFunctionReturn(PETSC_SUCCESS);
-  (*SpikeKrylovLoopsGet().step[step])(n, &s->scalars->f, v, s->local);
-  PetscCall(PetscLogFlops(info->flops * n));
+  (*loop)(n, &s->scalars->f, v, s->local);
+  PetscCall(PetscLogFlops(SpikeKrylovSteps[step].flops * n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovStep_Host(SpikeKrylov *s, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[])
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovLoop_Host(s, SpikeKrylovLoopsGet().step[step], step, n, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovSingleStep_Host(SpikeKrylov *s, SpikeKrylovStep step, PetscInt n,
+                                                 PetscScalar *const v[])
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovLoop_Host(s, SpikeKrylovLoopsGet().singlestep[step], step, n, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovToSingle_Host(PetscInt n, const PetscScalar *x, void *d)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) SpikeHostPut(PETSC_SPIKE_PRECISION_SINGLE, d, i, x[i]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovBySingle_Host(PetscInt n, const void *d, const PetscScalar *x, PetscScalar *y)
+{
+  const SpikeKrylovFactors none = {0};
+  PetscScalar *const       v[]  = {(PetscScalar *)d, (PetscScalar *)x, y};
+
+  PetscFunctionBegin;
+  (*SpikeKrylovLoopsGet().singlestep[SPIKE_DIAGONAL])(n, &none, v, NULL);
+  PetscCall(PetscLogFlops(SpikeKrylovSteps[SPIKE_DIAGONAL].flops * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,6 +151,9 @@ const SpikeKrylovKernels SpikeKrylovKernels_Host = {
   .destroy       = SpikeKrylovDestroy_Host,
   .push          = SpikeKrylovPush_Host,
   .step          = SpikeKrylovStep_Host,
+  .tosingle      = SpikeKrylovToSingle_Host,
+  .bysingle      = SpikeKrylovBySingle_Host,
+  .singlestep    = SpikeKrylovSingleStep_Host,
   .sums          = SpikeKrylovSums_Host,
   .copy          = SpikeKrylovCopy_Host,
   .borrow        = SpikeKrylovBorrow_Host,

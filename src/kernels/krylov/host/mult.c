@@ -158,7 +158,12 @@ static void SpikeKrylovMultRows(SpikeKrylov *s, const SpikeKrylovCopyHost *c, Sp
     rows = PetscMin((PetscInt)SPIKE_MULT_ROWS, end - i);
     if (c->val) (*narrow)(c->loan.dia, c->val, c->correction, i, i + rows, x, ghost, y);
     else (*loops.dia->mult)(c->loan.dia, i, i + rows, x, ghost, NULL, y);
-    SpikeKrylovMultStep_Host(&loops, &s->scalars->f, step, i, rows, scale, y, v, s->local);
+    if (c->val && scale) { /* in single precision */
+      PetscScalar *const d[] = {(PetscScalar *)((const SpikeSingle *)(const void *)scale + i), y + i, y + i};
+
+      (*loops.singlestep[SPIKE_DIAGONAL])(rows, &s->scalars->f, d, NULL);
+    }
+    SpikeKrylovMultStep_Host(&loops, &s->scalars->f, step, i, rows, c->val ? NULL : scale, y, v, s->local);
   }
 }
 

@@ -5,11 +5,7 @@
   registers, others diagonal by diagonal. The correction comes last in each row.
 */
 #include "kernels/krylov/krylov.h"
-
-SPIKE_INLINE PetscScalar kn_one_single(const SpikeSingle *a)
-{
-  return (PetscScalar)*a;
-}
+#include "single.h"
 
 SPIKE_INLINE PetscScalar kn_one_bf16(const SpikeHalf *a)
 {
@@ -24,15 +20,9 @@ SPIKE_INLINE PetscScalar kn_one_bf16(const SpikeHalf *a)
   #define KN_REGISTERS PetscMin(8, SPIKE_DIA_ROWS / LANES)
 
 /* As many numbers as a register of PetscScalar has */
-typedef float kn_floats __attribute__((vector_size(SPIKE_VBYTES / sizeof(PetscScalar) * 4), aligned(4), may_alias));
 typedef unsigned int   kn_words __attribute__((vector_size(SPIKE_VBYTES / sizeof(PetscScalar) * 4), may_alias));
 typedef unsigned short kn_halves
   __attribute__((vector_size(SPIKE_VBYTES / sizeof(PetscScalar) * 2), aligned(2), may_alias));
-
-SPIKE_INLINE lanes_t kn_lanes_single(const SpikeSingle *a)
-{
-  return __builtin_convertvector(*(const kn_floats *)a, lanes_t);
-}
 
 SPIKE_INLINE lanes_t kn_lanes_bf16(const SpikeHalf *a)
 {

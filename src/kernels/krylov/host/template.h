@@ -3,9 +3,10 @@
   template.h: the host loops over the steps of a Krylov method, for one instruction set; krylov_isa.c includes it once.
 
   Two registers of rows at a time, with sums of their own, added up lane by lane at the end: the order of a sum depends
-  on n and on the instruction set.
+  on n and on the instruction set. Loops with a diagonal matrix in single precision have the same order.
 */
 #include "kernels/krylov/krylov.h"
+#include "single.h"
 
 #if defined(PETSC_USE_COMPLEX)
 /* sign -1: a b, 1: conj(a) b */
@@ -33,7 +34,12 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
 #undef DOT
 #undef XDOT
 
-#define KR_LOOP(ID, name, NVEC, READS, WRITES, NDOT, FLOPS) \
+/* One row of a vector, or a register of rows; that of number SINGLE has single precision */
+#define KR_GET(k, SINGLE, at)   ((k) == (SINGLE) ? kn_one_single((const SpikeSingle *)a[k] + (at)) : a[k][at])
+#define KR_LANES(k, SINGLE, at) \
+  ((k) == (SINGLE) ? kn_lanes_single((const SpikeSingle *)a[k] + (at)) : *(const lanes_t *)(a[k] + (at)))
+
+#define KR_BODY(loop, name, NVEC, READS, WRITES, NDOT, SINGLE) \
   static void SPIKE_PASTE3(kr_##name, loop, SPIKE_ISA)(PetscInt n, const SpikeKrylovFactors *factors, \
                                                        PetscScalar *const v[], PetscScalar sums[]) \
   { \
@@ -50,8 +56,8 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
     for (i = 0; i + 2 * LANES <= n; i += 2 * LANES) { \
       SPIKE_UNROLL for (int k = 0; k < NVEC; k++) if ((READS >> k) & 1) \
       { \
-        e[k] = *(const lanes_t *)(a[k] + i); \
-        g[k] = *(const lanes_t *)(a[k] + i + LANES); \
+        e[k] = KR_LANES(k, SINGLE, i); \
+        g[k] = KR_LANES(k, SINGLE, i + LANES); \
       } \
       krv_##name(f, e, d); \
       krv_##name(f, g, h); \
@@ -62,7 +68,7 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
       } \
     } \
     for (; i < n; i++) { \
-      SPIKE_UNROLL for (int k = 0; k < NVEC; k++) if ((READS >> k) & 1) e1[k] = a[k][i]; \
+      SPIKE_UNROLL for (int k = 0; k < NVEC; k++) if ((READS >> k) & 1) e1[k] = KR_GET(k, SINGLE, i); \
       kr1_##name(f, e1, d1); \
       SPIKE_UNROLL for (int k = 0; k < NVEC; k++) if ((WRITES >> k) & 1) a[k][i] = e1[k]; \
     } \
@@ -74,9 +80,24 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
       for (int l = 0; l < LANES; l++) sums[k] += lane[l]; \
     } \
   }
+#define KR_LOOP(ID, name, NVEC, READS, WRITES, NDOT, FLOPS) \
+  enum { kr_##name##_nvec = NVEC, kr_##name##_reads = READS, kr_##name##_writes = WRITES, kr_##name##_ndot = NDOT }; \
+  KR_BODY(loop, name, NVEC, READS, WRITES, NDOT, -1)
+#define KR_SINGLE(ID, name, D) \
+  KR_BODY(single, name, kr_##name##_nvec, kr_##name##_reads, kr_##name##_writes, kr_##name##_ndot, D)
 SPIKE_KRYLOV_STEPS(KR_LOOP)
+SPIKE_KRYLOV_DIAGONALS(KR_SINGLE)
+#undef KR_SINGLE
 #undef KR_LOOP
+#undef KR_BODY
+#undef KR_LANES
+#undef KR_GET
 
 #define KR_ENTRY(ID, name, ...) SPIKE_PASTE3(kr_##name, loop, SPIKE_ISA),
 const SpikeKrylovLoop SPIKE_PASTE2(SpikeKrylovLoops_, SPIKE_ISA)[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_STEPS(KR_ENTRY)};
+#undef KR_ENTRY
+
+#define KR_ENTRY(ID, name, D) [SPIKE_##ID] = SPIKE_PASTE3(kr_##name, single, SPIKE_ISA),
+const SpikeKrylovLoop SPIKE_PASTE2(SpikeKrylovSingleLoops_,
+                                   SPIKE_ISA)[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_DIAGONALS(KR_ENTRY)};
 #undef KR_ENTRY

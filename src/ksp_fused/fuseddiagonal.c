@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fuseddiagonal.c: the diagonal of PCJACOBI in single precision */
+#include "fuseddiagonal.h"
+#include "fusedstate.h"
+#include <petsc/private/kspimpl.h>
+
+/* Magnitudes of entries, and of their inverses, at most: inside the range of single precision */
+#define KSP_FUSED_SINGLE_LARGEST ((PetscReal)1e37)
+
+/*
+  The diagonal into the memory of pc.store: in single precision, which pc.single says then, or as it is where an entry
+  is out of range on any rank. Both vectors lose what they hold. Collective
+*/
+PetscErrorCode KSPFusedSetSingle(KSP ksp, Vec diagonal, Vec work)
+{
+  KSPFused    *f = (KSPFused *)ksp->data;
+  PetscReal    most, inverse;
+  PetscScalar *from, *to;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(VecSet(work, 1.0));
+  PetscCall(VecPointwiseDivide(work, work, diagonal));
+  PetscCall(VecNorm(diagonal, NORM_INFINITY, &most));
+  PetscCall(VecNorm(work, NORM_INFINITY, &inverse));
+  f->pc.single = (PetscBool)(most <= KSP_FUSED_SINGLE_LARGEST && inverse <= KSP_FUSED_SINGLE_LARGEST);
+  if (!f->pc.single) {
+    PetscCall(PetscInfo(ksp, "The diagonal of the preconditioner stays in PetscScalar: magnitudes from %g to %g\n",
+                        1.0 / (double)inverse, (double)most));
+    PetscCall(VecCopy(diagonal, f->pc.store));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscInfo(ksp, "The diagonal of the preconditioner is in single precision\n"));
+  f->pc.scale = (PetscReal)(float)f->pc.scale;
+  PetscCall(VecGetLocalSize(diagonal, &n));
+  PetscCall(KSPFusedGetArray(ksp, diagonal, PETSC_TRUE, PETSC_FALSE, &from));
+  PetscCall(KSPFusedGetArray(ksp, f->pc.store, PETSC_FALSE, PETSC_TRUE, &to));
+  PetscCall((*f->s.k->tosingle)(n, from, to));
+  PetscCall(KSPFusedRestoreArray(ksp, f->pc.store, PETSC_FALSE, PETSC_TRUE, &to));
+  PetscCall(KSPFusedRestoreArray(ksp, diagonal, PETSC_TRUE, PETSC_FALSE, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y <- B x, whatever reason is set. x and y are work vectors, or like those */
+PetscErrorCode KSPFusedApplyB(KSP ksp, Vec x, Vec y)
+{
+  KSPFused    *f = (KSPFused *)ksp->data;
+  PetscScalar *d, *from, *to;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  if (!f->pc.single) {
+    PetscCall(KSP_PCApply(ksp, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(KSPFusedGetArray(ksp, f->pc.store, PETSC_TRUE, PETSC_FALSE, &d));
+  PetscCall(KSPFusedGetArray(ksp, x, PETSC_TRUE, PETSC_FALSE, &from));
+  PetscCall(KSPFusedGetArray(ksp, y, PETSC_FALSE, PETSC_TRUE, &to));
+  PetscCall((*f->s.k->bysingle)(n, d, from, to));
+  PetscCall(KSPFusedRestoreArray(ksp, y, PETSC_FALSE, PETSC_TRUE, &to));
+  PetscCall(KSPFusedRestoreArray(ksp, x, PETSC_TRUE, PETSC_FALSE, &from));
+  PetscCall(KSPFusedRestoreArray(ksp, f->pc.store, PETSC_TRUE, PETSC_FALSE, &d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
