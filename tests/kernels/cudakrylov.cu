@@ -104,10 +104,15 @@ static PetscErrorCode OffCount(SpikeKrylov *s, const void *copy, const PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* offset: elements by which the vectors miss the alignment of pairs */
-static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylovStep step, PetscInt n, PetscInt offset)
+/*
+  offset: elements by which the vectors miss the alignment of pairs. single: the diagonal matrix of the step has single
+  precision on the device; on the host it is rounded
+*/
+static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylovStep step, PetscInt n, PetscInt offset,
+                               bool single)
 {
-  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
+  const SpikeKrylovStepInfo *info     = &SpikeKrylovSteps[step];
+  const PetscInt             diagonal = single ? SpikeKrylovDiagonal(step) : -1;
   const PetscInt             size = n + 2 * GUARD + 2;
   PetscScalar               *a[SPIKE_KRYLOV_MAXVECTORS], *b[SPIKE_KRYLOV_MAXVECTORS], *d[SPIKE_KRYLOV_MAXVECTORS],
     *v[SPIKE_KRYLOV_MAXVECTORS], first[SPIKE_KRYLOV_MAXDOTS], wanted[SPIKE_KRYLOV_MAXDOTS] = {0.0};
@@ -126,7 +131,13 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
 
         a[k][i] = inside && ((info->read >> k) & 1) ? NumberAt(k, i) : PetscScalar(nan);
       }
-      PetscCallCUDA(cudaMemcpy(d[k], a[k], size * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+      v[k] = a[k] + GUARD + offset;
+      PetscCall(PetscArraycpy(b[k], a[k], size));
+      if (k == diagonal) {
+        NarrowNumbers(PETSC_SPIKE_PRECISION_SINGLE, n, v[k], v[k]);
+        NarrowDiagonal(n, v[k], (float *)(b[k] + GUARD + offset));
+      }
+      PetscCallCUDA(cudaMemcpy(d[k], b[k], size * sizeof(PetscScalar), cudaMemcpyHostToDevice));
       v[k] = d[k] + GUARD + offset;
     }
     for (int m = 0; m < 2; m++) {
@@ -140,7 +151,7 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
       s->f.lag   = NumberAt(20, 3);
     }
     PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
-    PetscCall((*cuda->k->step)(cuda, step, n, v));
+    PetscCall((*(single ? cuda->k->singlestep : cuda->k->step))(cuda, step, n, v));
     if (info->ndots) PetscCall((*cuda->k->sums)(cuda, step));
     if (run)
       for (PetscInt k = 0; k < info->ndots; k++)
@@ -148,8 +159,14 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
     for (PetscInt k = 0; k < info->ndots; k++) first[k] = cuda->local[k];
   }
   for (PetscInt k = 0; k < info->nvectors; k++) {
-    PetscCallCUDA(cudaMemcpy(b[k], d[k], size * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
     v[k] = a[k] + GUARD + offset;
+    if (k == diagonal) { /* what went there has to be there */
+      std::vector<PetscScalar> there(size);
+
+      PetscCallCUDA(cudaMemcpy(there.data(), d[k], size * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
+      Check(!memcmp(there.data(), b[k], size * sizeof(PetscScalar)), info->name, n, "a diagonal matrix was written");
+      PetscCall(PetscArraycpy(b[k], a[k], size));
+    } else PetscCallCUDA(cudaMemcpy(b[k], d[k], size * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
   }
   /* on the host by pieces: one sum over all rows rounds more than that of the device */
   for (PetscInt begin = 0; !begin || begin < n; begin += 1000) {
@@ -181,6 +198,45 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A diagonal matrix in single precision, and its product with a vector, whatever the reason */
+static PetscErrorCode TestDiagonal(SpikeKrylov *cuda, PetscInt n)
+{
+  std::vector<PetscScalar> x(n + 1), y(n + 1);
+  std::vector<float>       want(SPIKE_REAL48_PARTS * n + 1), got(SPIKE_REAL48_PARTS * n + 1);
+  const size_t             bytes = (n + 1) * sizeof(PetscScalar), low = got.size() * sizeof(float);
+  PetscScalar             *dx, *dy;
+  float                   *d;
+  bool                     good = true;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i <= n; i++) x[i] = NumberAt(33, i);
+  memset(want.data(), 0xff, low);
+  NarrowDiagonal(n, x.data(), want.data());
+  PetscCallCUDA(cudaMalloc((void **)&dx, bytes));
+  PetscCallCUDA(cudaMalloc((void **)&dy, bytes));
+  PetscCallCUDA(cudaMalloc((void **)&d, low));
+  PetscCallCUDA(cudaMemcpy(dx, x.data(), bytes, cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMemset(d, 0xff, low));
+  PetscCallCUDA(cudaMemset(dy, 0xff, bytes));
+  cuda->scalars->reason = KSP_CONVERGED_RTOL;
+  PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
+  PetscCall((*cuda->k->tosingle)(n, dx, d));
+  PetscCall((*cuda->k->bysingle)(n, d, dx, dy));
+  PetscCallCUDA(cudaMemcpy(got.data(), d, low, cudaMemcpyDeviceToHost));
+  PetscCallCUDA(cudaMemcpy(y.data(), dy, bytes, cudaMemcpyDeviceToHost));
+  Check(!memcmp(got.data(), want.data(), low), "tosingle", n, "a number or a guard differs");
+  for (PetscInt i = 0; i < n; i++)
+    good = good && PetscAbsScalar(y[i] - NarrowNumber(PETSC_SPIKE_PRECISION_SINGLE, x[i]) * x[i]) <=
+                     8 * PETSC_MACHINE_EPSILON * PetscSqr(PetscAbsScalar(x[i]));
+  Check(good && PetscIsNanScalar(y[n]), "bysingle", n, "a row or a guard differs");
+  cuda->scalars->reason = 0;
+  PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
+  PetscCallCUDA(cudaFree(dx));
+  PetscCallCUDA(cudaFree(dy));
+  PetscCallCUDA(cudaFree(d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Each step, and once more in a state that has memory for steps alone */
 static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, bool small)
 {
@@ -193,13 +249,17 @@ static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, bool small
   alone.k     = cuda->k;
   alone.alone = PETSC_TRUE;
   PetscCall((*alone.k->create)(&alone));
+  for (PetscInt n : sizes)
+    if (ShareNext()) PetscCall(TestDiagonal(cuda, n));
   for (int step = 0; step < SPIKE_KRYLOV_NSTEPS; step++) {
     const PetscInt before = failures;
 
     for (PetscInt n : sizes)
       for (PetscInt offset = 0; offset < 2; offset++)
         for (SpikeKrylov *s : {cuda, &alone})
-          if (ShareNext()) PetscCall(TestStep(host, s, (SpikeKrylovStep)step, n, offset));
+          if (ShareNext())
+            for (int single = 0; single < (SpikeKrylovDiagonal(step) < 0 ? 1 : 2); single++)
+              PetscCall(TestStep(host, s, (SpikeKrylovStep)step, n, offset, single > 0));
     printf("%s %d - cuda step %s\n", failures > before ? "not ok" : "ok", step + 1, SpikeKrylovSteps[step].name);
   }
   PetscCall((*alone.k->destroy)(&alone));
@@ -337,7 +397,8 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
                                    SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA,   SPIKE_CG1_BETA};
   const int             own[] = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1}; /* which vector y is, and x */
   PetscInt             *ai, *aj, *dai, *daj, nz = 0;
-  PetscScalar          *aa, *low, *daa, *v, *y, *got, *dv, *dy;
+  PetscScalar          *aa, *low, *daa, *v, *y, *got, *dv, *dy, *dsingle;
+  float                *single; /* D of narrow copies */
   PetscReal            *slack;
   SpikeKrylovCSR        csr;
   void                 *copy, *narrow[] = {NULL, NULL, NULL};
@@ -361,6 +422,11 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
   PetscCallCUDA(cudaMalloc((void **)&daa, (nz + 1) * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMalloc((void **)&dv, 5 * n * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMalloc((void **)&dy, n * sizeof(PetscScalar)));
+  PetscCallCUDA(cudaMalloc((void **)&dsingle, SPIKE_REAL48_PARTS * n * sizeof(*single)));
+  PetscCall(PetscMalloc1(SPIKE_REAL48_PARTS * n, &single));
+  NarrowDiagonal(n, v + 4 * n, single);
+  PetscCallCUDA(cudaMemcpy(dsingle, single, SPIKE_REAL48_PARTS * n * sizeof(*single), cudaMemcpyHostToDevice));
+  PetscCall(PetscFree(single));
   PetscCallCUDA(cudaMemcpy(dai, ai, (n + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice));
   PetscCallCUDA(cudaMemcpy(daj, aj, nz * sizeof(PetscInt), cudaMemcpyHostToDevice));
   PetscCallCUDA(cudaMemcpy(dv, v, 5 * n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
@@ -401,14 +467,15 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
         if (p != PETSC_SPIKE_PRECISION_DOUBLE) y[i] = NarrowRow(i, ai[i], ai[i + 1], aj, aa, low, x, &size, &slack[i]);
         else
           for (PetscInt l = ai[i]; l < ai[i + 1]; l++) y[i] += aa[l] * x[aj[l]];
-        if (scale) y[i] *= scale[i];
+        if (scale) y[i] *= p ? NarrowNumber(PETSC_SPIKE_PRECISION_SINGLE, scale[i]) : scale[i];
       }
       for (PetscInt m = 0; info && m < info->nvectors; m++) {
         vectors[m] = m == own[k] ? dy : dv + m * n;
         hv[m]      = m == own[k] ? y : v + m * n;
       }
       PetscCallCUDA(cudaMemset(dy, 0xff, n * sizeof(PetscScalar)));
-      PetscCall((*cuda->k->mult)(cuda, used, steps[k], scale ? dv + 4 * n : NULL, dv + (x - v), dy, vectors));
+      PetscCall((*cuda->k->mult)(cuda, used, steps[k], scale ? (p ? dsingle : dv + 4 * n) : NULL, dv + (x - v), dy,
+                                 vectors));
       if (info) {
         PetscCall((*cuda->k->sums)(cuda, steps[k]));
         StepInPieces(steps[k], n, &cuda->scalars->f, hv, sums);
@@ -432,6 +499,7 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
   PetscCallCUDA(cudaFree(daa));
   PetscCallCUDA(cudaFree(dv));
   PetscCallCUDA(cudaFree(dy));
+  PetscCallCUDA(cudaFree(dsingle));
   PetscCall(PetscFree4(ai, aj, aa, low));
   PetscCall(PetscFree3(v, y, got));
   PetscCall(PetscFree(slack));

@@ -200,15 +200,17 @@ static PetscErrorCode TestMult(SpikeKrylov *s, const Pattern *p, PetscInt n, KSP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products of a copy with fewer digits, alone and with a step after them */
+/* Products of a copy with fewer digits, alone and with D and a step after them: D has single precision */
 static PetscErrorCode NarrowProducts(SpikeKrylov *s, const SpikeKrylovCSR *csr, PetscSpikePrecision precision,
                                      const void *narrow, const PetscScalar v[], PetscInt ld, const char where[])
 {
   const PetscScalar *x = v + MARGIN, *scale = v + 2 * ld + MARGIN;
   PetscScalar       *y, *low, *w[3], sums[SPIKE_KRYLOV_MAXDOTS];
+  float             *single;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(csr->n, &y, csr->nz, &low));
+  PetscCall(PetscMalloc3(csr->n, &y, csr->nz, &low, SPIKE_REAL48_PARTS * csr->n, &single));
+  NarrowDiagonal(csr->n, scale, single);
   NarrowNumbers(precision, csr->nz, csr->aa, low);
   w[0] = (PetscScalar *)x;
   w[1] = y;
@@ -219,14 +221,14 @@ static PetscErrorCode NarrowProducts(SpikeKrylov *s, const SpikeKrylovCSR *csr, 
     PetscReal             most = 0.0;
 
     memset(y, 0xff, csr->n * sizeof(*y));
-    PetscCall((*s->k->mult)(s, narrow, step, k ? scale : NULL, x, y, w));
+    PetscCall((*s->k->mult)(s, narrow, step, k ? (const PetscScalar *)single : NULL, x, y, w));
     for (PetscInt i = 0; i < csr->n; i++) {
       const PetscInt  entries = csr->ai[i + 1] - csr->ai[i];
       PetscReal       size, slack;
       const PetscReal d = k ? PetscAbsScalar(scale[i]) : 1.0;
       PetscScalar     z = NarrowRow(i, csr->ai[i], csr->ai[i + 1], csr->aj, csr->aa, low, x, &size, &slack);
 
-      if (k) z *= scale[i];
+      if (k) z *= NarrowNumber(PETSC_SPIKE_PRECISION_SINGLE, scale[i]);
       good = (PetscBool)(good &&
                          PetscAbsScalar(y[i] - z) <= d * (4 * (entries + 3) * PETSC_MACHINE_EPSILON * size + slack));
       most = PetscMax(most, d * size);
@@ -239,7 +241,7 @@ static PetscErrorCode NarrowProducts(SpikeKrylov *s, const SpikeKrylovCSR *csr, 
                         4 * PETSC_MACHINE_EPSILON * csr->n * PetscSqr(most + 2)),
             where, "a sum after a product");
   }
-  PetscCall(PetscFree2(y, low));
+  PetscCall(PetscFree3(y, low, single));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -423,6 +425,82 @@ static PetscErrorCode TestResidual(SpikeKrylov *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Steps with a diagonal matrix in single precision: vectors and sums are those of the same step with the rounded matrix;
+  no place beside an array is written, none of d is written at all. A reason stops them, and not bysingle()
+*/
+static PetscErrorCode TestSingle(SpikeKrylov *s, SpikeKrylovStep step, PetscInt n)
+{
+  const SpikeKrylovStepInfo *info     = &SpikeKrylovSteps[step];
+  const PetscInt             diagonal = SpikeKrylovDiagonal(step), ld = n + 2;
+  PetscScalar               *a, *b, *v[SPIKE_KRYLOV_MAXVECTORS], *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
+  float                     *d, *want;
+  const size_t               bytes = (size_t)(SPIKE_REAL48_PARTS * n + 1) * sizeof(*d);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc4(info->nvectors * ld, &a, info->nvectors * ld, &b, SPIKE_REAL48_PARTS * n + 1, &d,
+                         SPIKE_REAL48_PARTS * n + 1, &want));
+  memset(a, 0xff, info->nvectors * ld * sizeof(*a)); /* not numbers */
+  for (PetscInt k = 0; k < info->nvectors; k++) {
+    v[k] = a + k * ld + 1;
+    w[k] = b + k * ld + 1;
+    for (PetscInt i = 0; i < n && (info->read >> k) & 1; i++) v[k][i] = NumberAt(70 + k, i);
+  }
+  memset(d, 0xff, bytes);
+  memset(want, 0xff, bytes);
+  NarrowDiagonal(n, v[diagonal], want);
+  PetscCall((*s->k->tosingle)(n, v[diagonal], d));
+  Check((PetscBool)!memcmp(d, want, bytes), info->name, "a diagonal in single precision");
+  for (PetscInt i = 0; i < n; i++) v[diagonal][i] = NarrowNumber(PETSC_SPIKE_PRECISION_SINGLE, v[diagonal][i]);
+  PetscCall(PetscArraycpy(b, a, info->nvectors * ld));
+  w[diagonal] = (PetscScalar *)d;
+  PetscCall((*s->k->step)(s, step, n, v));
+  for (PetscInt k = 0; k < info->ndots; k++) sums[k] = s->local[k];
+  PetscCall((*s->k->singlestep)(s, step, n, w));
+  for (PetscInt k = 0; k < info->ndots; k++)
+    Check((PetscBool)(PetscAbsScalar(sums[k] - s->local[k]) <= NUMBERS_SIZE * 64 * PETSC_MACHINE_EPSILON * (1 + n)),
+          info->name, "a sum with a diagonal in single precision");
+  for (PetscInt i = 0; i < info->nvectors * ld; i++) {
+    const PetscBool inside = (PetscBool)(i % ld > 0 && i % ld <= n && !PetscIsNanScalar(a[i]));
+
+    Check((PetscBool)(inside ? PetscAbsScalar(a[i] - b[i]) <= 16 * PETSC_MACHINE_EPSILON * (1 + PetscAbsScalar(a[i]))
+                             : PetscIsNanScalar(b[i]) && PetscIsNanScalar(a[i])),
+          info->name, "a row with a diagonal in single precision");
+  }
+  Check((PetscBool)!memcmp(d, want, bytes), info->name, "a diagonal in single precision is written");
+  s->scalars->reason = KSP_CONVERGED_RTOL;
+  PetscCall(PetscArraycpy(b, a, info->nvectors * ld));
+  PetscCall((*s->k->singlestep)(s, step, n, w));
+  Check((PetscBool)!memcmp(a, b, info->nvectors * ld * sizeof(*a)), info->name, "a step after a reason did something");
+  w[0] = b + (diagonal ? 1 : ld + 1); /* x, a vector that is not d */
+  w[1] = b + 2 * ld + 1;
+  for (PetscInt i = 0; i < n; i++) w[0][i] = NumberAt(80, i);
+  PetscCall((*s->k->bysingle)(n, d, w[0], w[1]));
+  for (PetscInt i = 0; i < n; i++)
+    Check((PetscBool)(PetscAbsScalar(w[1][i] - NumberAt(80, i) * v[diagonal][i]) <= 8 * PETSC_MACHINE_EPSILON * 4),
+          info->name, "D x in single precision, whatever the reason");
+  s->scalars->reason = 0;
+  PetscCall(PetscFree4(a, b, d, want));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All steps, and which of them have such a matrix */
+static PetscErrorCode TestSingles(SpikeKrylov *s)
+{
+  const PetscInt sizes[] = {0, 1, 2, 7, 8, 9, 15, 16, 17, 33, 1000, 1337};
+  PetscInt       count   = 0;
+
+  PetscFunctionBegin;
+  for (int step = 0; step < SPIKE_KRYLOV_NSTEPS; step++) {
+    if (SpikeKrylovDiagonal(step) < 0) continue;
+    count++;
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++)
+      PetscCall(TestSingle(s, (SpikeKrylovStep)step, sizes[k]));
+  }
+  Check((PetscBool)(count == 4), "single", "steps with a diagonal matrix");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   SpikeKrylov s;
@@ -447,6 +525,7 @@ int main(int argc, char **argv)
     PetscCall(TestLent(&s, 10000, PETSC_FALSE));
     PetscCall(TestNarrowISA(&s));
     PetscCall(TestResidual(&s));
+    PetscCall(TestSingles(&s));
     PetscCall((*s.k->destroy)(&s));
     Check((PetscBool)(!GuardDamage() && !guard.nblocks), "memory", "written outside of an array, or left");
     guard.damaged = 0;

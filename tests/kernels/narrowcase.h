@@ -140,6 +140,15 @@ static inline PetscScalar NarrowRow(PetscInt i, PetscInt begin, PetscInt end, co
   return sum + c * x[i];
 }
 
+/* d[k] <- a[k] in single precision, as a diagonal matrix of products of narrow copies and of singlestep() has them */
+static inline void NarrowDiagonal(PetscInt n, const PetscScalar a[], float d[])
+{
+  const PetscInt parts = (PetscInt)(sizeof(*a) / sizeof(PetscReal));
+
+  for (PetscInt q = 0; q < parts * n; q++)
+    d[q] = (float)NarrowReal(PETSC_SPIKE_PRECISION_SINGLE, ((const PetscReal *)a)[q]);
+}
+
 /* Whether PetscScalar has digits to lose */
 static inline PetscBool NarrowExists(PetscSpikePrecision precision)
 {
