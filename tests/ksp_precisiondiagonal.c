@@ -144,7 +144,8 @@ static PetscErrorCode TestIterations(KSPType type, PetscBool whole)
       }
       if (k == 0 || (k > 0 && cg))
         PetscCall(SpikeTestCheck((PetscBool)(all[k + 1] <= 1.15 * all[0] + 2 * solves),
-                                 "%s: %" PetscInt_FMT " iterations, without %" PetscInt_FMT, where, all[k + 1], all[0]));
+                                 "%s: %" PetscInt_FMT " iterations, without %" PetscInt_FMT, where, all[k + 1],
+                                 all[0]));
     }
   }
   PetscCall(VecDestroy(&x));
@@ -169,8 +170,8 @@ static PetscErrorCode BuildMonitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscC
 }
 
 /*
-  One preconditioner from the first residual to the solution: to 1e-12, far below what its rounding takes from a solution
-  or a residual, without a check of the true residual. Guesses, norms of CG, what a monitor builds
+  One preconditioner from the first residual to the solution: to 1e-12, far below what its rounding takes from a
+  solution or a residual, without a check of the true residual. Guesses, norms of CG, what a monitor builds
 */
 static PetscErrorCode TestSame(KSPType type)
 {
@@ -208,8 +209,8 @@ static PetscErrorCode TestSame(KSPType type)
     PetscCall(CheckView(ksp, single, where));
     if (monitor) {
       PetscCall(KSPTestDifference(built, x, &difference));
-      PetscCall(SpikeTestSmall(difference, 100 * PETSC_MACHINE_EPSILON, "difference to the solution that is built",
-                               where));
+      PetscCall(
+        SpikeTestSmall(difference, 100 * PETSC_MACHINE_EPSILON, "difference to the solution that is built", where));
     }
     PetscCall(KSPDestroy(&ksp));
   }
@@ -306,8 +307,8 @@ static PetscErrorCode TestGivenUp(KSPType type, PetscBool left, PetscBool guess)
   char         where[96];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, pairs, %s%s", type, left ? "left" : "right",
-                          guess ? ", a guess" : ""));
+  PetscCall(
+    PetscSNPrintf(where, sizeof(where), "%s, pairs, %s%s", type, left ? "left" : "right", guess ? ", a guess" : ""));
   PetscCall(MakePairs(700, (PetscReal)0x1p-10, 1.0, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 86));
@@ -326,8 +327,8 @@ static PetscErrorCode TestGivenUp(KSPType type, PetscBool left, PetscBool guess)
   PetscCall(MatShift(A, 1.0));
   PetscCall(Solve(ksp, b, x, left ? 1e-4 : 1.001e-6, &its, where));
   PetscCall(KSPFusedGetInfo(ksp, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.precision == KSP_FUSED_PRECISION_BF16), "%s: shifted, products in %s", where,
-                           KSPFusedPrecisions[info.precision]));
+  PetscCall(SpikeTestCheck((PetscBool)(info.precision == KSP_FUSED_PRECISION_BF16), "%s: shifted, products in %s",
+                           where, KSPFusedPrecisions[info.precision]));
   PetscCall(CheckView(ksp, PETSC_TRUE, where));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));

@@ -3,7 +3,6 @@
   adapters.c: what is known about types of Mat and PC, PETSc's and ours. No other file of the fused methods names one
 */
 #include "adapters.h"
-#include "fuseddiagonal.h"
 
 #define KSP_FUSED_SCALE_LEAST 131072 /* rows of a rank */
 
@@ -72,7 +71,7 @@ PetscErrorCode KSPFusedIsIdentity(KSP ksp, PetscBool *identity)
   Whether D = b I, as when all rows have the same equation. Two reductions cost little compared with two long vectors
   less in each iteration
 */
-static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp, Vec diagonal)
+static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp)
 {
   KSPFused   *f = (KSPFused *)ksp->data;
   PetscMPIInt size;
@@ -82,17 +81,17 @@ static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp, Vec diagonal)
   PetscFunctionBegin;
   if (PetscDefined(USE_COMPLEX) || !f->run.lags) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
-  PetscCall(VecGetSize(diagonal, &N));
+  PetscCall(VecGetSize(f->pc.diagonal, &N));
   if (N / size < KSP_FUSED_SCALE_LEAST) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecMin(diagonal, NULL, &f->pc.scale));
-  PetscCall(VecMax(diagonal, NULL, &most));
+  PetscCall(VecMin(f->pc.diagonal, NULL, &f->pc.scale));
+  PetscCall(VecMax(f->pc.diagonal, NULL, &most));
   f->pc.scaled = (PetscBool)(most == f->pc.scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   With the scalars on the device: whether B enqueues its own work, or is a diagonal matrix; that also beside products of
-  a narrow copy, on the host and on several ranks, where the diagonal has single precision. The diagonal is
+  a narrow copy, on the host and on several ranks, where the diagonal is to have single precision. The diagonal is
   B (1, ..., 1)^T, computed at each solve: PCJACOBI does not show its vector, and two kernels cost less than to find out
   whether it has changed.
 */
@@ -101,7 +100,7 @@ PetscErrorCode KSPFusedKnowPC(KSP ksp)
   KSPFused *f   = (KSPFused *)ksp->data;
   PetscBool has = PETSC_FALSE, narrow = KSPFusedMayBeSingle(f), jacobi;
   PetscInt  n;
-  Vec       ones = ksp->work[f->method->scratch[0]], diagonal = ksp->work[f->method->scratch[1]];
+  Vec       ones = ksp->work[f->method->scratch[0]];
 
   PetscFunctionBegin;
   f->pc.diagonal = NULL;
@@ -119,12 +118,9 @@ PetscErrorCode KSPFusedKnowPC(KSP ksp)
   if (narrow && PetscMemTypeHost(f->s.k->memtype)) f->run.lags = PETSC_FALSE;
   if (!f->pc.store) PetscCall(VecDuplicate(ones, &f->pc.store));
   PetscCall(VecSet(ones, 1.0));
-  if (!narrow) diagonal = f->pc.store;
-  PetscCall(PCApply(ksp->pc, ones, diagonal));
-  PetscCall(KSPFusedKnowScale_Private(ksp, diagonal));
-  if (narrow) PetscCall(KSPFusedSetSingle(ksp, diagonal, ones));
-  if (f->pc.single || f->s.ondevice) f->pc.diagonal = f->pc.store;
-  else f->pc.scaled = PETSC_FALSE; /* PCApply() */
+  PetscCall(PCApply(ksp->pc, ones, f->pc.store));
+  f->pc.diagonal = f->pc.store;
+  PetscCall(KSPFusedKnowScale_Private(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -324,6 +324,12 @@ struct _n_KSPFused {
   void                  *data; /* of the method */
 };
 
+/* Whether the diagonal of PCJACOBI is to have single precision in this solve, now: fuseddiagonal.h */
+static inline PetscBool KSPFusedMayBeSingle(const KSPFused *f)
+{
+  return (PetscBool)(f->product.narrow && PetscDefined(USE_REAL_DOUBLE));
+}
+
 /* With right preconditioning, except in the flexible form, x is a correction: the solution is guess + B x */
 static inline PetscBool KSPFusedIsCorrection(KSP ksp)
 {

@@ -10,17 +10,11 @@
 
 #include "fused.h"
 
-/* Whether a diagonal of this solve is to have single precision */
-static inline PetscBool KSPFusedMayBeSingle(const KSPFused *f)
-{
-  return (PetscBool)(f->product.narrow && PetscDefined(USE_REAL_DOUBLE));
-}
-
 /* Whether products take the diagonal: those of a narrow copy take one in single precision alone */
 static inline PetscBool KSPFusedMultScales(const KSPFused *f)
 {
   return (PetscBool)(f->pc.diagonal && (f->pc.single || !KSPFusedMayBeSingle(f)));
 }
 
-PETSC_INTERN PetscErrorCode KSPFusedSetSingle(KSP, Vec diagonal, Vec work);
+PETSC_INTERN PetscErrorCode KSPFusedSetSingle(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedApplyB(KSP, Vec x, Vec y);

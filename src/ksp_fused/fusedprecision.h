@@ -12,6 +12,9 @@
     CG, x lags       152     128     114  (0.75)   312     208     154  (0.49)
     IDR(4), product  227     158     144  (0.64)   387     238     184  (0.48)
 
+  PCJACOBI reads its diagonal twice in an iteration of BiCGStab and CG, once in one of IDR(4): 8 bytes each time, 4
+  beside a narrow copy (fuseddiagonal.h).
+
   The vectors of a basis, most of the bytes of IDR(s), are narrow too then, whatever the precision of the values: P is
   bf16, G and U have 48 bits a real number (SpikeReal48). With all of them in single precision IDR takes 1.1 to 1.6
   times the iterations (docs/open-points.md): g - A u is up to 2^-24 |A| |u| for each pair of columns, which for smooth

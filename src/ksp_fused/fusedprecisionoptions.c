@@ -7,8 +7,8 @@ const char *const KSPFusedPrecisions[] =
   {"DOUBLE", "SINGLE", "BF16", "AUTO", "KSPFusedPrecision", "KSP_FUSED_PRECISION_", NULL};
 
 /*@
-  KSPFusedSetPrecision - Precision of the values of the matrix in the products of the iterations, and of the factors of
-  `PCSPIKE`
+  KSPFusedSetPrecision - Precision of the values of the matrix in the products of the iterations, of the factors of
+  `PCSPIKE`, and of the diagonal of `PCJACOBI`
 
   Logically Collective
 
@@ -39,8 +39,11 @@ const char *const KSPFusedPrecisions[] =
   iteration or two are left, of which the residual that is replaced would take more than it gains. Factors that do not
   bring the solution nearer, by a hundred in six iterations where they are of the whole matrix, by two in a hundred
   elsewhere, are given up for those of `PetscScalar`: `KSPView()` and -info say so, and until the matrix has other
-  values they are not tried again. With several columns in `KSPMatSolve()` factors have full precision. The diagonal of
-  `PCJACOBI` stays in `PetscScalar`.
+  values they are not tried again. With several columns in `KSPMatSolve()` factors have full precision.
+
+  The diagonal of `PCJACOBI` is rounded to single precision while products read such a copy. It is another diagonal
+  preconditioner then, the same one from the first residual to the solution, which it does not limit; `KSPView()` and
+  -info say so. It stays in `PetscScalar` where an entry is beyond 1e-37 to 1e37, and with a null space.
 
   It takes a copy of the matrix by the backend, or a `MATDIA` (`KSPFusedSetSpMVType()`), of which a second copy is
   made, with 1/2 or 1/4 of the bytes and 4 more a row, 8 with complex numbers. Elsewhere the solve has `PetscScalar`,

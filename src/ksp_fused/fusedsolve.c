@@ -223,6 +223,7 @@ static PetscErrorCode KSPFusedMeetPC_Private(KSP ksp, KSPFusedProgress *p)
 
   PetscFunctionBegin;
   PetscCall(KSPFusedKnowPC(ksp));
+  PetscCall(KSPFusedSetSingle(ksp));
   PetscCall(KSPFusedNeverWaits(ksp, &never));
   p->intact = (PetscBool)(f->pc.identity || f->pc.diagonal || !f->s.ondevice || !never);
   p->ahead  = f->s.ondevice && never && !f->options.lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
@@ -259,8 +260,9 @@ static PetscErrorCode KSPFusedRenewGoal_Private(KSP ksp, KSPFusedProgress *p)
 }
 
 /*
-  Factors or the diagonal of the preconditioner in PetscScalar. A correction B u becomes the solution while B is what it was, if that
-  is nearer than the guess. The host waits for the norm, and so for all that a device still does with the old factors
+  Factors or the diagonal of the preconditioner in PetscScalar. A correction B u becomes the solution while B is what it
+  was, if that is nearer than the guess. The host waits for the norm, and so for all that a device still does with the
+  old factors
 */
 static PetscErrorCode KSPFusedLeaveLow_Private(KSP ksp, KSPFusedProgress *p)
 {
@@ -283,9 +285,9 @@ static PetscErrorCode KSPFusedLeaveLow_Private(KSP ksp, KSPFusedProgress *p)
 
 /*
   The iterations with fewer digits have not gone well: a new start from the true residual with those of PetscScalar, in
-  the factors of the preconditioner, and where products is set, in products and in the diagonal of PCJACOBI, which leaves
-  norms what they are but for 2^-24. An x that was a correction and is the
-  solution becomes the guess. Where it is worse than that of the beginning, and that is known, back to it
+  the factors of the preconditioner, and where products is set, in products and in the diagonal of PCJACOBI, which
+  leaves norms what they are but for 2^-24. An x that was a correction and is the solution becomes the guess. Where it
+  is worse than that of the beginning, and that is known, back to it
 */
 static PetscErrorCode KSPFusedWiden_Private(KSP ksp, PetscBool products, KSPFusedProgress *p)
 {

@@ -48,8 +48,9 @@ static PetscErrorCode KSPFusedReduce_Private(KSP ksp, SpikeKrylovStep step, Pets
 
 /*
   One step on its vectors. With x the backend's copy of A makes y <- A x first, or y <- D A x, where scale is the
-  diagonal matrix D, in single precision beside a narrow copy. Each step gets and restores the arrays, because a preconditioner in between may work on the other
-  side. A vector that is there twice is read twice. defer: the sums wait for the next step with sums, on several ranks.
+  diagonal matrix D, in single precision beside a narrow copy. Each step gets and restores the arrays, because a
+  preconditioner in between may work on the other side. A vector that is there twice is read twice. defer: the sums wait
+  for the next step with sums, on several ranks.
 */
 static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, PetscBool defer, const Vec vec[],
                                               Vec scale, Vec x, Vec y)

@@ -113,7 +113,7 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
 {
   const SpikeKrylovStepInfo *info     = &SpikeKrylovSteps[step];
   const PetscInt             diagonal = single ? SpikeKrylovDiagonal(step) : -1;
-  const PetscInt             size = n + 2 * GUARD + 2;
+  const PetscInt             size     = n + 2 * GUARD + 2;
   PetscScalar               *a[SPIKE_KRYLOV_MAXVECTORS], *b[SPIKE_KRYLOV_MAXVECTORS], *d[SPIKE_KRYLOV_MAXVECTORS],
     *v[SPIKE_KRYLOV_MAXVECTORS], first[SPIKE_KRYLOV_MAXDOTS], wanted[SPIKE_KRYLOV_MAXDOTS] = {0.0};
   PetscReal nan = 0.0;
@@ -474,8 +474,8 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
         hv[m]      = m == own[k] ? y : v + m * n;
       }
       PetscCallCUDA(cudaMemset(dy, 0xff, n * sizeof(PetscScalar)));
-      PetscCall((*cuda->k->mult)(cuda, used, steps[k], scale ? (p ? dsingle : dv + 4 * n) : NULL, dv + (x - v), dy,
-                                 vectors));
+      PetscCall(
+        (*cuda->k->mult)(cuda, used, steps[k], scale ? (p ? dsingle : dv + 4 * n) : NULL, dv + (x - v), dy, vectors));
       if (info) {
         PetscCall((*cuda->k->sums)(cuda, steps[k]));
         StepInPieces(steps[k], n, &cuda->scalars->f, hv, sums);

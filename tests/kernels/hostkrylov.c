@@ -433,9 +433,9 @@ static PetscErrorCode TestSingle(SpikeKrylov *s, SpikeKrylovStep step, PetscInt 
 {
   const SpikeKrylovStepInfo *info     = &SpikeKrylovSteps[step];
   const PetscInt             diagonal = SpikeKrylovDiagonal(step), ld = n + 2;
-  PetscScalar               *a, *b, *v[SPIKE_KRYLOV_MAXVECTORS], *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
-  float                     *d, *want;
-  const size_t               bytes = (size_t)(SPIKE_REAL48_PARTS * n + 1) * sizeof(*d);
+  PetscScalar *a, *b, *v[SPIKE_KRYLOV_MAXVECTORS], *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
+  float       *d, *want;
+  const size_t bytes = (size_t)(SPIKE_REAL48_PARTS * n + 1) * sizeof(*d);
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc4(info->nvectors * ld, &a, info->nvectors * ld, &b, SPIKE_REAL48_PARTS * n + 1, &d,

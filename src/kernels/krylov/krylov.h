@@ -298,8 +298,8 @@ struct _n_SpikeKrylovKernels {
                 are new, in the same places. `always`: also where products are not expected to be faster, because the
                 copy stays in a cache.
 
-    mult(), basismult() and destroycopy() take what it makes; the D of mult(), in scale, is one of tosingle() then. For one right-hand side; iterate() launches nothing. NULL
-    where a backend has none.
+    mult(), basismult() and destroycopy() take what it makes; the D of mult(), in scale, is one of tosingle() then. For
+    one right-hand side; iterate() launches nothing. NULL where a backend has none.
   */
   PetscErrorCode (*narrow)(SpikeKrylov *, const void *copy, PetscSpikePrecision, PetscBool always, void **narrow);
 

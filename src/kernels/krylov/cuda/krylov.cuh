@@ -134,8 +134,8 @@ SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_TRAITS)
 /*
   row(e) for n rows of NVEC vectors. `threads` call it, each with a number of its own; a round is a pair of rows each,
   or a row where the vectors are not aligned. The last row of an odd number is a round of its own, after the pairs. e[]
-  has the vectors that READS names; those that WRITES names are stored. Vector number SINGLE, if there is one, has single
-  precision.
+  has the vectors that READS names; those that WRITES names are stored. Vector number SINGLE, if there is one, has
+  single precision.
 */
 template <int NVEC, unsigned READS, unsigned WRITES, int SINGLE = -1, typename F>
 __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt threads, PetscInt n,

@@ -25,8 +25,8 @@ template <int STEPID, class MATRIX>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS,
                                   MATRIX::LANES > 1 || STEPID == SPIKE_KRYLOV_NSTEPS ? 0 : SpikeMultResident<MATRIX>)
   SpikeKrylovMultKernel(MATRIX m, const SpikeMultScale<MATRIX> *scale, const PetscScalar *x,
-                        PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned before, unsigned total,
-                        SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
+                        PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned before,
+                        unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
   using X                                       = SpikeKrylovTraits<STEPID>;
   constexpr int                            NDOT = X::nd ? X::nd : 1;
@@ -67,10 +67,9 @@ static PetscErrorCode SpikeKrylovMultStart(const SpikeKrylovCUDA *h, const MATRI
   PetscFunctionBegin;
   if (!a) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(SpikeLaunchEarly(SpikeKrylovMultKernel<STEPID, MATRIX>, dim3((unsigned)blocks),
-                                 dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, m,
-                                 (const SpikeMultScale<MATRIX> *)a->scale, a->x, a->y, a->v, a->own,
-                                 a->recur, (unsigned)a->before, (unsigned)a->total, h->device, h->partials,
-                                 h->devicemail));
+                                 dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, m, (const SpikeMultScale<MATRIX> *)a->scale,
+                                 a->x, a->y, a->v, a->own, a->recur, (unsigned)a->before, (unsigned)a->total, h->device,
+                                 h->partials, h->devicemail));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

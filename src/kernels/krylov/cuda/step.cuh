@@ -7,7 +7,8 @@
 /*
   One step on n rows. Words moved: the list in scalars.h. Nothing is done when a reason is set.
 
-  Vector number SINGLE is a diagonal matrix in single precision; -1: there is none. The grid, and with it the order of the sums, depends on n, on the number of multiprocessors and on alignment alone.
+  Vector number SINGLE is a diagonal matrix in single precision; -1: there is none. The grid, and with it the order of
+  the sums, depends on n, on the number of multiprocessors and on alignment alone.
 */
 template <int STEPID, int SINGLE>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
@@ -25,8 +26,8 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
 
   SpikeUnroll(k, NDOT) d[k] = 0.0;
   SpikeKrylovEach<X::nv, X::read, X::written, SINGLE>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x,
-                                              (PetscInt)gridDim.x * blockDim.x, n, v, wide,
-                                              [&](PetscScalar e[]) { X::row(&f, e, d); });
+                                                      (PetscInt)gridDim.x * blockDim.x, n, v, wide,
+                                                      [&](PetscScalar e[]) { X::row(&f, e, d); });
   if constexpr (X::nd > 0) SpikeKrylovFinish<STEPID>(d, shared, recur, device, partials, mail, blockIdx.x, gridDim.x);
 }
 
@@ -42,8 +43,9 @@ static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, co
   *blocks = SpikeKrylovGrid(h->gpu->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEPID>::nd ? 4 : 8),
                             SpikeKrylovRounds(n, wide), SPIKE_KRYLOV_THREADS);
   if (!v) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchEarly((SpikeKrylovKernel<STEPID, SINGLE>), dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0,
-                                 h->stream, n, *v, wide, recur, h->device, h->partials, h->devicemail));
+  PetscCallCUDA(SpikeLaunchEarly((SpikeKrylovKernel<STEPID, SINGLE>), dim3((unsigned)*blocks),
+                                 dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, n, *v, wide, recur, h->device, h->partials,
+                                 h->devicemail));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
