@@ -9,3 +9,8 @@
 #include "template.h"
 #include "narrow.h"
 #include "basis.h"
+
+#define KR_ENTRY(ID, name, D) [SPIKE_##ID] = SPIKE_PASTE3(kr_##name, single, SPIKE_ISA),
+const SpikeKrylovLoop SPIKE_PASTE2(SpikeKrylovSingleLoops_,
+                                   SPIKE_ISA)[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_DIAGONALS(KR_ENTRY)};
+#undef KR_ENTRY

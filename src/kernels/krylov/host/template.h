@@ -96,8 +96,3 @@ SPIKE_KRYLOV_DIAGONALS(KR_SINGLE)
 #define KR_ENTRY(ID, name, ...) SPIKE_PASTE3(kr_##name, loop, SPIKE_ISA),
 const SpikeKrylovLoop SPIKE_PASTE2(SpikeKrylovLoops_, SPIKE_ISA)[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_STEPS(KR_ENTRY)};
 #undef KR_ENTRY
-
-#define KR_ENTRY(ID, name, D) [SPIKE_##ID] = SPIKE_PASTE3(kr_##name, single, SPIKE_ISA),
-const SpikeKrylovLoop SPIKE_PASTE2(SpikeKrylovSingleLoops_,
-                                   SPIKE_ISA)[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_DIAGONALS(KR_ENTRY)};
-#undef KR_ENTRY
