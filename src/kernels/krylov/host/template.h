@@ -35,7 +35,7 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
 #undef XDOT
 
 /* One row of a vector, or a register of rows; that of number SINGLE has single precision */
-#define KR_GET(k, SINGLE, at)   ((k) == (SINGLE) ? kn_one_single((const SpikeSingle *)a[k] + (at)) : a[k][at])
+#define KR_GET(k, SINGLE, at) ((k) == (SINGLE) ? kn_one_single((const SpikeSingle *)a[k] + (at)) : a[k][at])
 #define KR_LANES(k, SINGLE, at) \
   ((k) == (SINGLE) ? kn_lanes_single((const SpikeSingle *)a[k] + (at)) : *(const lanes_t *)(a[k] + (at)))
 
@@ -81,7 +81,12 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
     } \
   }
 #define KR_LOOP(ID, name, NVEC, READS, WRITES, NDOT, FLOPS) \
-  enum { kr_##name##_nvec = NVEC, kr_##name##_reads = READS, kr_##name##_writes = WRITES, kr_##name##_ndot = NDOT }; \
+  enum { \
+    kr_##name##_nvec   = NVEC, \
+    kr_##name##_reads  = READS, \
+    kr_##name##_writes = WRITES, \
+    kr_##name##_ndot   = NDOT \
+  }; \
   KR_BODY(loop, name, NVEC, READS, WRITES, NDOT, -1)
 #define KR_SINGLE(ID, name, D) \
   KR_BODY(single, name, kr_##name##_nvec, kr_##name##_reads, kr_##name##_writes, kr_##name##_ndot, D)
