@@ -11,6 +11,8 @@ static char help[] = "Factors of PCSPIKE in the precision of the Krylov method.\
 static const KSPType           types[] = {KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED};
 static const KSPFusedPrecision lower[] = {KSP_FUSED_PRECISION_SINGLE, KSP_FUSED_PRECISION_BF16,
                                           KSP_FUSED_PRECISION_AUTO};
+/* The precision of factors of the whole matrix, where single precision is asked for: a device is no faster with it */
+static const char *whole = "single";
 #define FULL \
   ((PetscSpikePrecision)(PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE))
 
@@ -176,7 +178,7 @@ static PetscErrorCode TestKinds(KSPType type, PetscInt n, PetscBool left)
         if (later) {
           PetscCall(MakeRhs(B, x, b));
           PetscCall(KSPSolve(ksp, b, x));
-          PetscCall(CheckFactors(pc, "single", where));
+          PetscCall(CheckFactors(pc, whole, where));
           PetscCall(Fill((Kind)kind, B));
         }
         PetscCall(MakeRhs(A, x, b));
@@ -185,22 +187,22 @@ static PetscErrorCode TestKinds(KSPType type, PetscInt n, PetscBool left)
           SpikeTestCheck((PetscBool)(reason[1] == reason[0] || reason[1] > 0),
                          "%s: ended with %s after %" PetscInt_FMT " iterations, else with %s after %" PetscInt_FMT,
                          where, KSPConvergedReasons[reason[1]], its[1], KSPConvergedReasons[reason[0]], its[0]));
+        /* that of the plate is limited by rounding */
         if (reason[0] > 0)
-          PetscCall(SpikeTestSmall(residual[1], most * PetscMax(KSPTEST_RTOL, residual[0]), "true residual", where));
+          PetscCall(SpikeTestSmall(residual[1], (kind == PLATE ? 10 : 1) * most * PetscMax(KSPTEST_RTOL, residual[0]),
+                                   "true residual", where));
         PetscCall(PCSpikeGetInfo(pc, &info[1]));
         if (!later)
           PetscCall(SpikeTestCheck((PetscBool)(info[0].systems == info[1].systems),
                                    "%s: %" PetscInt_FMT " systems, else %" PetscInt_FMT, where, info[1].systems,
                                    info[0].systems));
-        if (kind == DOMINANT || kind == SCALED) PetscCall(CheckFactors(pc, "single", where));
+        if (kind == DOMINANT || kind == SCALED) PetscCall(CheckFactors(pc, whole, where));
         if (kind == DOMINANT || kind == SCALED)
           PetscCall(SpikeTestCheck((PetscBool)(its[1] <= its[0] + 1),
                                    "%s: %" PetscInt_FMT " iterations, else "
                                    "%" PetscInt_FMT,
                                    where, its[1], its[0]));
-        /* on a device few systems are no batch */
-        if (!later && (kind == LINE || (kind == SYSTEMS && info[1].systems)))
-          PetscCall(CheckFactors(pc, "double", where));
+        if (!later && (kind == SYSTEMS || kind == LINE)) PetscCall(CheckFactors(pc, "double", where));
         if (kind == PLATE && later) {
           PetscCall(CheckFactors(pc, "double", where));
           PetscCall(Solve(ksp, b, x, &its[1], &residual[1], &reason[1])); /* not tried again */
@@ -240,14 +242,14 @@ static PetscErrorCode TestChoice(KSPType type, PetscInt n)
   PetscCall(MakeRhs(A, x, b));
   PetscCall(Create(type, A, KSP_FUSED_PRECISION_SINGLE, PETSC_FALSE, &ksp, &pc));
   PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
-  PetscCall(CheckFactors(pc, "single", "first"));
+  PetscCall(CheckFactors(pc, whole, "first"));
   PetscCall(PCSpikeGetPrecision(pc, &precision));
   PetscCall(SpikeTestCheck((PetscBool)(precision == FULL), "PCSpikeGetPrecision() returns what nobody set"));
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 1), "%" PetscInt_FMT " setups from scratch", info.rebuilds));
   PetscCall(MatScale(A, 2.0)); /* refilled */
   PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
-  PetscCall(CheckFactors(pc, "single", "other values"));
+  PetscCall(CheckFactors(pc, whole, "other values"));
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 1 && info.refills == 1),
                            "other values: %" PetscInt_FMT " setups from scratch, %" PetscInt_FMT " refills",
@@ -257,7 +259,7 @@ static PetscErrorCode TestChoice(KSPType type, PetscInt n)
   PetscCall(CheckFactors(pc, "double", "the option has changed"));
   PetscCall(KSPFusedSetPrecision(ksp, KSP_FUSED_PRECISION_AUTO));
   PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
-  PetscCall(CheckFactors(pc, "single", "the option has changed back"));
+  PetscCall(CheckFactors(pc, whole, "the option has changed back"));
   PetscCall(PCSpikeSetPrecision(pc, FULL)); /* the user's choice */
   PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
   PetscCall(CheckFactors(pc, "double", "the user's choice"));
@@ -268,18 +270,18 @@ static PetscErrorCode TestChoice(KSPType type, PetscInt n)
   PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
   PetscCall(PCSetType(pc, PCSPIKE)); /* a new one, of which nobody has chosen anything */
   PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
-  PetscCall(CheckFactors(pc, "single", "another type, and back"));
+  PetscCall(CheckFactors(pc, whole, "another type, and back"));
   /* one PC for two KSPs that differ, set up by one of them already */
   PetscCall(Create(type, A, KSP_FUSED_PRECISION_DOUBLE, PETSC_FALSE, &other, &pc));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(KSPSetPC(other, pc));
   PetscCall(KSPSolve(other, b, x));
-  PetscCall(CheckFactors(pc, "single", "a shared one, of a KSP that asks for nothing"));
+  PetscCall(CheckFactors(pc, whole, "a shared one, of a KSP that asks for nothing"));
   PetscCall(KSPFusedSetPrecision(other, KSP_FUSED_PRECISION_SINGLE));
   PetscCall(KSPSolve(other, b, x));
   PetscCall(KSPDestroy(&other));
   PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(CheckFactors(pc, "single", "a shared one, whose other KSP has gone"));
+  PetscCall(CheckFactors(pc, whole, "a shared one, whose other KSP has gone"));
   /* of a method that knows nothing of it, from now on */
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPSolve(ksp, b, x));
@@ -416,11 +418,11 @@ static PetscErrorCode TestColumns(KSPType type, PetscInt n)
   PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "columns: ended with %s", KSPConvergedReasons[reason]));
   PetscCall(CheckFactors(pc, "double", "columns"));
   PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
-  PetscCall(CheckFactors(pc, "single", "one column after three"));
+  PetscCall(CheckFactors(pc, whole, "one column after three"));
   PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE)); /* kept factors are kept */
   PetscCall(KSPFusedSetPrecision(ksp, KSP_FUSED_PRECISION_DOUBLE));
   PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
-  PetscCall(CheckFactors(pc, "single", "a preconditioner that is kept"));
+  PetscCall(CheckFactors(pc, whole, "a preconditioner that is kept"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
@@ -434,11 +436,16 @@ int main(int argc, char **argv)
 {
   const PetscInt n = 1200;
   PetscBool      device;
+  Mat            A;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
-  PetscCall(KSPTestOnDevice(&device));
+  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 2, 2, PETSC_DECIDE, 0.1, &A));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, MATSEQDIACUDA,
+                                      MATMPIDIACUDA, ""));
+  PetscCall(MatDestroy(&A));
+  if (device) whole = "double";
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
     PetscCall(TestParts(types[t], 30, device));
     if (t == 1) continue; /* for matrices that are hermitian */

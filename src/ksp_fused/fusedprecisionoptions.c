@@ -31,8 +31,9 @@ const char *const KSPFusedPrecisions[] =
   are a few more.
 
   A preconditioner `PCSPIKE` of this KSP has factors in single precision then, with bf16 on a device those of
-  a part of the matrix have 16 bits, except with `KSPCGFUSED`. Those of the whole matrix, and of one that is known to be
-  definite, have not: with 16 bits a method takes twice the iterations. `PCSpikeSetPrecision()` wins, whatever it sets.
+  a part of the matrix have 16 bits, except with `KSPCGFUSED`. On a device those of the whole matrix have full
+  precision, which is faster there. Factors of the whole matrix, and of one that is known to be
+  definite, never have 16 bits: a method takes twice the iterations. `PCSpikeSetPrecision()` wins, whatever it sets.
   `PCSPIKE` keeps full precision, as -info and its view say, where row exchanges, a direct solve, a border, a batch,
   periodic or tridiagonal systems need it, where pivots are small, and where the factors of a setup from scratch turn
   out to be wrong. Where it has factors of the whole matrix, in any precision, products stay in `PetscScalar`: an

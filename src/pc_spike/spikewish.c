@@ -12,8 +12,10 @@
                        SPIKE_WISH_PART where they are not of the whole matrix by intent: trials and row exchanges are
                        for factors in full precision, which get their chance by that
 
-  for the pattern, and refused by the solver for the values. Factors of the whole matrix in bf16 leave about 2e-3 of a
-  residual, those in single precision 1e-7: a Krylov method takes twice as many applications with the former, which
+  for the pattern, and refused by the solver for the values. On a GPU factors of the whole matrix have full precision:
+  with those in single precision a setup takes 1.34 times as long, a solve by BiCGStab 0.87, by IDR(4), which makes an
+  iteration more, 1.49 (benchmarks/results/precision-cuda.txt). Factors of the whole matrix in bf16 leave about 2e-3 of
+  a residual, those in single precision 1e-7: a Krylov method takes twice as many applications with the former, which
   are less than twice as fast (benchmarks/results/solve.txt). So bf16 is for factors of a part of the matrix, whose
   number of iterations does not come from rounding, on a device: the host's kernels for 16 bits are slower than those
   for 32. Factors of a matrix that is known to be definite have single precision too: L and U of 16 bits are no longer
@@ -102,6 +104,7 @@ PetscErrorCode PCSpikeWishChoose_Private(PC pc)
   else if (s->cyclic.found) why = "systems are periodic";
   else if (s->lines.active) why = "systems are paths";
   else if (PCSpikeExchanges_Private(s)) why = "rows are exchanged";
+  else if (w->whole && !PetscMemTypeHost(s->band.k->memtype)) why = "those of the whole matrix are no faster on a GPU";
   if (why) PetscCall(PCSpikeWishDrop_Private(pc, why));
   else if (SpikePrecisionBytes(s->precision) < 4) {
     if (w->whole) w->why = "they are of the whole matrix";

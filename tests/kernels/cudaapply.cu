@@ -761,8 +761,9 @@ static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt l
   for (int trans = 0; trans < 2; trans++) {
     PetscCall(TestApply(&c, (PetscBool)trans, 1));
     PetscCall(TestApply(&c, (PetscBool)trans, 3));
-    /* several warps, and blocks, of columns */
-    if (c.n <= (trans ? 250 : 600)) PetscCall(TestApply(&c, (PetscBool)trans, 1 + 8 * (1 + (np + kl) % 4)));
+    /* several warps, and blocks, of columns; transposed some, for time */
+    if (c.n <= (trans ? 250 : 600) && (!trans || (kl + ku + np) % 3 == 0))
+      PetscCall(TestApply(&c, (PetscBool)trans, 1 + 8 * (1 + (np + kl) % 4)));
   }
   PetscCall(TestPermute(&c));
   PetscCall(CaseDestroy(&c));
