@@ -436,11 +436,11 @@ static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
 }
 
 /*
-  Narrow columns: numbers of shadow vectors with kernels of their own and without, forms, shadow vectors of a
-  PetscRandom. Values of the matrix have single precision. Iterations are about those without, the true residual is
-  below the tolerance, and a second solve has the bits of the first. s: one more than there are rows, too
+  Narrow shadow vectors: numbers of them with kernels of their own and without, forms, those of a PetscRandom. Values of
+  the matrix have single precision. Iterations are about those without, the true residual is below the tolerance, and a
+  second solve has the bits of the first. s: one more than there are rows, too
 */
-static PetscErrorCode TestColumns(Kind kind, PetscInt n, PetscInt s)
+static PetscErrorCode TestShadow(Kind kind, PetscInt n, PetscInt s)
 {
   const int forms = 8;
   Mat       A;
@@ -465,8 +465,8 @@ static PetscErrorCode TestColumns(Kind kind, PetscInt n, PetscInt s)
       char                    text[8192];
 
       PetscCall(PetscSNPrintf(where, sizeof(where),
-                              "columns, %s, n %" PetscInt_FMT ", s %" PetscInt_FMT ", form %d, %s", kinds[kind], n * n,
-                              s, form, KSPFusedPrecisions[precision]));
+                              "shadow vectors, %s, n %" PetscInt_FMT ", s %" PetscInt_FMT ", form %d, %s", kinds[kind],
+                              n * n, s, form, KSPFusedPrecisions[precision]));
       PetscCall(Create(KSPIDRFUSED, form % 2 ? PCJACOBI : PCNONE, A, precision, &ksp));
       PetscCall(KSPIDRSetS(ksp, s));
       if (form == 1) PetscCall(KSPSetPCSide(ksp, PC_LEFT));
@@ -495,8 +495,8 @@ static PetscErrorCode TestColumns(Kind kind, PetscInt n, PetscInt s)
         PetscCall(SpikeTestSmall(difference, 0.0, "difference of two solves", where));
       }
       PetscCall(ObjectViewText((PetscObject)ksp, sizeof(text), text));
-      has = (PetscBool)(strstr(text, "vectors of the basis with 16 and 48 bits") != NULL);
-      PetscCall(SpikeTestCheck((PetscBool)(has == expects), "%s: what the view says of the basis", where));
+      has = (PetscBool)(strstr(text, "shadow vectors with 16 bits") != NULL);
+      PetscCall(SpikeTestCheck((PetscBool)(has == expects), "%s: what the view says of shadow vectors", where));
       /* with s = 1 the order of sums alone makes 283 or 343 of it in double precision */
       if (expects)
         PetscCall(SpikeTestCheck((PetscBool)(all[k] <= (s == 1 ? 1.8 : 1.3) * all[0] + 2 * (s + 1)),
@@ -678,9 +678,9 @@ int main(int argc, char **argv)
     if (size == 1) PetscCall(TestAuto(types[t]));
   }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(columns); k++) {
-    PetscCall(TestColumns(GRID, 31, columns[k]));
-    PetscCall(TestColumns(BAND, 40, columns[k]));
-    PetscCall(TestColumns(BAND, 3, columns[k]));
+    PetscCall(TestShadow(GRID, 31, columns[k]));
+    PetscCall(TestShadow(BAND, 40, columns[k]));
+    PetscCall(TestShadow(BAND, 3, columns[k]));
   }
   PetscCall(SpikeTestEnd("ksp_precision"));
   PetscCall(PetscFinalize());

@@ -108,7 +108,6 @@ typedef struct {
   const PetscScalar *c, *a;
   Vec                x, y, z, r, q, p;
   const PetscScalar *g;
-  Vec                Y, Z;
 } KSPFusedBasis;
 
 /*
@@ -211,8 +210,7 @@ typedef struct {
   PetscObjectState   shape;
   const PetscScalar *diagonal;
   PCSide             side;
-  PetscBool          identity, symmetric, flexible, scaled, lags, narrow, narrowbasis, single;
-  KSPFusedReductions reductions;
+  PetscBool          identity, symmetric, flexible, scaled, lags, narrow, single;
 } KSPFusedGraphKey;
 
 /* CUDA graphs of iterations */
@@ -292,7 +290,6 @@ typedef struct {
 /* Room for basis steps */
 typedef struct {
   PetscBool     usevec;   /* in this solve: by PETSc's functions */
-  PetscBool     narrow;   /* in this solve, now: columns are narrow, in the first part of the arrays of their Vecs */
   PetscInt      ncolumns; /* most vectors of a basis */
   PetscInt      nsmall;   /* scalars of basis steps */
   PetscInt      nshared;  /* the last work vectors, which all right-hand sides share */
@@ -328,6 +325,12 @@ struct _n_KSPFused {
 static inline PetscBool KSPFusedMayBeSingle(const KSPFused *f)
 {
   return (PetscBool)(f->product.narrow && PetscDefined(USE_REAL_DOUBLE));
+}
+
+/* Whether the vectors of DOTS are bf16 in this solve, now, in the first part of the arrays of their Vecs */
+static inline PetscBool KSPFusedHasNarrowShadow(const KSPFused *f)
+{
+  return (PetscBool)(f->method->basis && f->product.narrow && PetscDefined(USE_REAL_DOUBLE));
 }
 
 /* With right preconditioning, except in the flexible form, x is a correction: the solution is guess + B x */

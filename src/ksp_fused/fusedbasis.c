@@ -4,7 +4,7 @@
 #include "fusedstate.h"
 #include <petsc/private/vecimpl.h>
 
-#define KSP_FUSED_SINGLES 9 /* most vectors of a step and a product that are in no basis */
+#define KSP_FUSED_SINGLES 7 /* most vectors of a step and a product that are in no basis */
 #define KSP_FUSED_CARRY   4 /* most sums that wait for the next reduction */
 
 /* Room for bases of s vectors, and for `small` scalars in the memory of the kernels */
@@ -165,28 +165,24 @@ static PetscErrorCode KSPFusedGiveBack_Private(KSP ksp)
 static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
                                                    PetscBool written, SpikeKrylovBasis *h)
 {
-  /* with narrow columns the y of a COMBINE may be that of the step before it, which is read */
-  const PetscBool narrow  = ((const KSPFused *)ksp->data)->basis.narrow;
   const PetscBool update  = (PetscBool)(step == SPIKE_KRYLOV_UPDATE),
                   combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE),
                   smooth  = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
-  const PetscBool moves   = (PetscBool)(update && b->last > b->first && !b->Y),
-                  reads   = (PetscBool)(narrow || (combine && b->last > b->first && b->B && b->B[b->first] == b->y));
-  const Vec       v[]     = {b->r, b->x, b->q, b->p, b->z, b->y, b->Y, b->Z};
+  const PetscBool moves   = (PetscBool)(update && b->last > b->first),
+                  over    = (PetscBool)(combine && b->last > b->first && b->B && b->B[b->first] == b->y);
+  const Vec       v[]     = {b->r, b->x, b->q, b->p, b->z, b->y};
   const PetscBool w[]     = {update,
                              update,
                              (PetscBool)(update || smooth),
                              (PetscBool)(update || smooth),
                              moves,
-                             (PetscBool)(moves || combine),
-                             PETSC_TRUE,
-                             PETSC_TRUE};
-  PetscScalar   **a[]     = {&h->r, &h->x, &h->q, &h->p, &h->z, &h->y, (PetscScalar **)&h->Y, (PetscScalar **)&h->Z};
+                             (PetscBool)(moves || combine)};
+  PetscScalar   **a[]     = {&h->r, &h->x, &h->q, &h->p, &h->z, &h->y};
 
   PetscFunctionBegin;
-  for (int k = 0; k < 8; k++) {
+  for (int k = 0; k < 6; k++) {
     if (v[k] && w[k] == written)
-      PetscCall(KSPFusedFetch_Private(ksp, v[k], (PetscBool)(k < 5 || (k == 5 && (!combine || reads))), w[k], a[k]));
+      PetscCall(KSPFusedFetch_Private(ksp, v[k], (PetscBool)(!combine || k < 5 || over), w[k], a[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,7 +201,7 @@ static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBasis 
   h->c      = b->c;
   h->a      = b->a;
   h->g      = b->g;
-  h->narrow = f->basis.narrow;
+  h->narrow = KSPFusedHasNarrowShadow(f);
   for (PetscInt j = 0; j < h->last; j++) {
     if (b->A) PetscCall(KSPFusedFetch_Private(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j]));
     if (b->B) PetscCall(KSPFusedFetch_Private(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j]));

@@ -41,19 +41,17 @@ PetscErrorCode KSPFusedPrepareGraph(KSP ksp)
       KSPFusedLookAtArray_Private(ksp, i ? ksp->work[i - 1] : ksp->vec_sol, PETSC_FALSE, (PetscScalar **)&arrays[i]));
   PetscCall(PetscMemzero(&key, sizeof(key)));
   PetscCall(PetscObjectGetId((PetscObject)ksp->pc, &key.pc));
-  key.merged      = f->run.merged;
-  key.variant     = graph->variant;
-  key.shape       = f->pc.enqueue.shape;
-  key.side        = ksp->pc_side;
-  key.identity    = f->pc.identity;
-  key.symmetric   = f->options.symmetric;
-  key.flexible    = f->pc.flexible;
-  key.scaled      = f->pc.scaled;
-  key.lags        = f->run.lags;
-  key.narrow      = f->product.narrow;
-  key.narrowbasis = f->basis.narrow;
-  key.single      = f->pc.single;
-  key.reductions  = f->options.reductions;
+  key.merged    = f->run.merged;
+  key.variant   = graph->variant;
+  key.shape     = f->pc.enqueue.shape;
+  key.side      = ksp->pc_side;
+  key.identity  = f->pc.identity;
+  key.symmetric = f->options.symmetric;
+  key.flexible  = f->pc.flexible;
+  key.scaled    = f->pc.scaled;
+  key.lags      = f->run.lags;
+  key.narrow    = f->product.narrow;
+  key.single    = f->pc.single;
   if (f->pc.diagonal)
     PetscCall(KSPFusedLookAtArray_Private(ksp, f->pc.diagonal, PETSC_FALSE, (PetscScalar **)&key.diagonal));
   if (graph->narrays != n || memcmp(arrays, graph->arrays, n * sizeof(*arrays)) ||

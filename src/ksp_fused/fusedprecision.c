@@ -82,9 +82,9 @@ PetscErrorCode KSPFusedSetNarrow(KSP ksp)
   const char             *why   = NULL;
 
   PetscFunctionBegin;
-  p->narrow = p->rounds = f->basis.narrow = PETSC_FALSE;
-  f->info.precision                       = KSP_FUSED_PRECISION_DOUBLE;
-  f->info.widened                         = PETSC_FALSE;
+  p->narrow = p->rounds = PETSC_FALSE;
+  f->info.precision     = KSP_FUSED_PRECISION_DOUBLE;
+  f->info.widened       = PETSC_FALSE;
   if (asked == KSP_FUSED_PRECISION_DOUBLE) PetscFunctionReturn(PETSC_SUCCESS);
   if (!p->own) why = "products are not by a copy of the matrix, or by its diagonals";
   else if (f->info.product == KSP_FUSED_SPMV_STENCIL || f->info.product == KSP_FUSED_SPMV_BLOCKS)
@@ -109,12 +109,8 @@ PetscErrorCode KSPFusedSetNarrow(KSP ksp)
                                                                     : KSP_FUSED_PRECISION_SINGLE;
   p->rounds         = (PetscBool) !((const SpikeKrylovCopy *)p->low)->exact;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &p->rounds, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)ksp)));
-  /* the vectors of a basis lose digits, also where the values of A lose none */
-  f->basis.narrow = (PetscBool)(f->method->basis && PetscDefined(USE_REAL_DOUBLE));
-  if (!p->rounds && !f->basis.narrow) PetscFunctionReturn(PETSC_SUCCESS);
-  f->run.update.factor = p->rounds && p->lowprecision == PETSC_SPIKE_PRECISION_BF16 ? KSP_FUSED_UPDATE
-                                                                                    : KSP_FUSED_SELDOM;
-  p->rounds            = PETSC_TRUE;
+  if (!p->rounds) PetscFunctionReturn(PETSC_SUCCESS);
+  f->run.update.factor = p->lowprecision == PETSC_SPIKE_PRECISION_SINGLE ? KSP_FUSED_SELDOM : KSP_FUSED_UPDATE;
   f->run.merged        = PETSC_FALSE; /* its recurrences run on into the next iteration */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -235,10 +231,10 @@ PetscErrorCode KSPFusedWiden(KSP ksp)
                       ": products in %s precision no longer bring the solution nearer, those "
                       "of PetscScalar go on\n",
                       ksp->its, KSPFusedPrecisionNames[f->info.precision]));
-  p->narrow = p->rounds = f->basis.narrow = PETSC_FALSE;
-  p->wornmat                              = p->mat;
-  p->wornvalues                           = p->values;
-  f->info.precision                       = KSP_FUSED_PRECISION_DOUBLE;
-  f->info.widened                         = PETSC_TRUE;
+  p->narrow = p->rounds = PETSC_FALSE;
+  p->wornmat            = p->mat;
+  p->wornvalues         = p->values;
+  f->info.precision     = KSP_FUSED_PRECISION_DOUBLE;
+  f->info.widened       = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,21 +4,20 @@
 
   Bytes of n in an iteration, with real numbers in double precision, k points, products by diagonals: 8 k, 4 k + 4 or
   2 k + 4 for the values, 16 for x and y of each product, and what head() of the method says for vectors, B = I, in
-  IDR(4) merged:
+  IDR(4) merged and else plain:
 
                      7 points                      27 points
                      double  single  bf16          double  single  bf16
     BiCGStab         288     240     212  (0.74)   608     400     292  (0.48)
     CG, x lags       152     128     114  (0.75)   312     208     154  (0.49)
-    IDR(4), product  227     158     144  (0.64)   387     238     184  (0.48)
+    IDR(4), product  227     187     173  (0.76)   387     267     213  (0.55)
 
   PCJACOBI reads its diagonal twice in an iteration of BiCGStab and CG, once in one of IDR(4): 8 bytes each time, 4
   beside a narrow copy (fuseddiagonal.h).
 
-  The vectors of a basis, most of the bytes of IDR(s), are narrow too then, whatever the precision of the values: P is
-  bf16, G and U have 48 bits a real number (SpikeReal48). With all of them in single precision IDR takes 1.1 to 1.6
-  times the iterations (docs/open-points.md): g - A u is up to 2^-24 |A| |u| for each pair of columns, which for smooth
-  u is far more than 2^-24 |g|.
+  The shadow vectors P of IDR(s) have 16 bits a real number (bf16) beside a narrow copy, whatever the precision of its
+  values: 24 bytes less a product with s = 4. The shadow space is arbitrary, so that no digit is lost. G and U stay in
+  PetscScalar: with fewer digits g - A u grows, which takes more iterations than it saves bytes (docs/open-points.md).
 
   The recurrences with A~ leave r, which is b - A x up to E times what x has moved since they were equal. Where ||r|| is
   at most a tenth of the largest ||r|| since then (single precision: 1e-4, until true norms show E), the true residual
@@ -33,8 +32,7 @@
   Convergence: the true residual itself has to be below the tolerance. Where it is not, it replaces the other one, the
   reason is taken back, and the method goes on.
 
-  Values that lose no digit, as those of a stencil with small integers, need none of this: E = 0. With a narrow basis
-  they do, as seldom as those in single precision.
+  Values that lose no digit, as those of a stencil with small integers, need none of this: E = 0.
 
   PetscScalar again, by a new start from the true residual: where twice in a row the true norm has fallen by less than
   half from one replacement to the next, although that of the recurrence has; where there are more than twice as many

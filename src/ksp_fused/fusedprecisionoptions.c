@@ -24,11 +24,11 @@ const char *const KSPFusedPrecisions[] =
 
   Notes:
   Where products wait for the values of the matrix, as with large grids, fewer bytes are less time. Vectors, inner
-  products and the arithmetic stay in `PetscScalar`, except the vectors of the basis of `KSPIDRFUSED`, which have 16
-  bits, and 48, a real number then. So does the solution: the true residual, by `MatMult()` with
+  products and the arithmetic stay in `PetscScalar`, and so does the solution: the true residual, by `MatMult()` with
   the caller's matrix, replaces that of the iterations whenever its norm has fallen by a factor of ten, without a new
   start, and at the end it has to be below the tolerance itself. So the solution is as good as without; the iterations
-  are a few more.
+  are a few more. Shadow vectors of `KSPIDRFUSED` have 16 bits a real number then: their space is arbitrary, and is
+  another one than that of `PetscScalar`.
 
   A preconditioner `PCSPIKE` of this KSP has factors in single precision then, with bf16 on a device those of
   a part of the matrix have 16 bits, except with `KSPCGFUSED`. On a device those of the whole matrix have full
@@ -148,7 +148,7 @@ PetscErrorCode KSPFusedPrecisionView(KSP ksp, PetscViewer viewer)
     else
       PetscCall(PetscViewerASCIIPrintf(viewer, ", in the last solve %s%s%s, residual replaced %" PetscInt_FMT " times",
                                        KSPFusedPrecisionNames[f->info.precision],
-                                       f->basis.narrow ? ", vectors of the basis with 16 and 48 bits" : "",
+                                       KSPFusedHasNarrowShadow(f) ? ", shadow vectors with 16 bits" : "",
                                        f->pc.single ? ", the diagonal of the preconditioner in single" : "",
                                        f->info.replacements));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));

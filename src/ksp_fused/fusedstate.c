@@ -206,9 +206,9 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
 
   PetscFunctionBegin;
   f->product.own    = PETSC_FALSE;
-  f->product.narrow = f->product.rounds = f->basis.narrow = PETSC_FALSE;
-  enqueued                                                = f->product.enqueue;
-  f->product.enqueue.run                                  = NULL;
+  f->product.narrow = f->product.rounds = PETSC_FALSE;
+  enqueued                              = f->product.enqueue;
+  f->product.enqueue.run                = NULL;
   if (spmv == KSP_FUSED_SPMV_PETSC || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   able = (PetscBool)(f->s.k->copy && !f->basis.usevec);

@@ -45,39 +45,9 @@ static inline Vec KSPIDRFusedX(KSP ksp)
 }
 
 /*
-  Where products read a narrow copy of the matrix G, U and P are narrow columns, in the first part of the arrays of
-  their Vecs. Then u_k is in u from its combination to the end of its step, and g_k in work[T], in PetscScalar: x and r
-  take what was not rounded, so that r = b - A x up to what the projections of g_k and u_k have taken from rounded
-  vectors. Any vectors may be P: it is what rounding leaves
+  P <- random vectors, orthonormal. With a PetscRandom as KSPIDR does it, to the last bit; else orthogonalized twice.
+  Where products read a narrow copy of the matrix they are rounded to bf16 then: any vectors may be P. work[T] is lost
 */
-static inline PetscBool KSPIDRFusedIsNarrow(KSP ksp)
-{
-  return ((const KSPFused *)ksp->data)->basis.narrow;
-}
-
-static inline Vec KSPIDRFusedU(KSP ksp, PetscInt k)
-{
-  return KSPIDRFusedIsNarrow(ksp) ? KSPIDRFusedData(ksp)->u : KSPIDRFusedData(ksp)->U[k];
-}
-
-static inline Vec KSPIDRFusedG(KSP ksp, PetscInt k)
-{
-  return KSPIDRFusedIsNarrow(ksp) ? ksp->work[T] : KSPIDRFusedData(ksp)->G[k];
-}
-
-/*
-  f = P^H r comes from P^H t. In a solve that rounds sums cannot wait for the next reduction, but this may be: the true
-  residual that replaces r brings f with it
-*/
-static inline PetscBool KSPIDRFusedIsMerged(KSP ksp)
-{
-  const KSPFused *f = (const KSPFused *)ksp->data;
-
-  return (PetscBool)(f->run.merged || (f->basis.narrow && f->options.reductions == KSP_FUSED_REDUCTIONS_MERGED &&
-                                       !f->options.replacement));
-}
-
-/* P <- random vectors, orthonormal. With a PetscRandom as KSPIDR does it, to the last bit; else orthogonalized twice */
 static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp, PetscInt generation)
 {
   KSPIDRFused              *idr    = KSPIDRFusedData(ksp);
@@ -112,8 +82,9 @@ static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp, PetscInt generation)
     PetscCall(VecNormalize(idr->P[k], NULL));
   }
   ksp->reason = reason;
-  idr->narrow = KSPIDRFusedIsNarrow(ksp);
-  for (PetscInt k = 0; idr->narrow && k < idr->ncolumns; k++) PetscCall(KSPFusedBasisToShadow(ksp, idr->P[k], idr->u));
+  idr->narrow = KSPFusedHasNarrowShadow((const KSPFused *)ksp->data);
+  for (PetscInt k = 0; idr->narrow && k < idr->ncolumns; k++)
+    PetscCall(KSPFusedBasisToShadow(ksp, idr->P[k], ksp->work[T]));
   PetscCall(PetscFree(dots));
   PetscCall(PetscObjectGetId((PetscObject)idr->P[0], &idr->filled));
   idr->generation = generation;
@@ -138,7 +109,6 @@ static PetscErrorCode KSPSetUp_IDRFused(KSP ksp)
   idr->P        = idr->U + s;
   idr->ncolumns = s;
   idr->filled   = 0;
-  PetscCall(VecDestroy(&idr->u));
   PetscCall(KSPFusedBasisSetUp(ksp, s, SpikeIDRSize(s)));
   f->basis.nshared = s; /* P */
   f->graph.period  = s + 1;
@@ -162,12 +132,8 @@ static PetscErrorCode KSPFusedStart_IDR(KSP ksp)
   idr->P       = idr->U + s;
   idr->d       = SpikeIDRLayout(s, KSPFusedSmall(f));
   idr->settled = 0;
-  if (KSPIDRFusedIsNarrow(ksp) && !idr->u) {
-    PetscCall(VecDuplicate(ksp->work[R], &idr->u));
-    PetscCall(VecSet(idr->u, 0.0)); /* narrow columns fill a part of an array */
-  }
   PetscCall(PetscObjectGetId((PetscObject)idr->P[0], &id));
-  if (id != idr->filled || idr->narrow != KSPIDRFusedIsNarrow(ksp) ||
+  if (id != idr->filled || idr->narrow != KSPFusedHasNarrowShadow(f) ||
       (!ksp->its && !f->info.restarts && idr->generation && !idr->rand))
     PetscCall(KSPIDRFusedFill_Private(ksp, 0));
   block.A = idr->P;
@@ -181,8 +147,7 @@ static KSPFusedBasis KSPIDRFusedCombine(KSP ksp, PetscInt since)
   KSPIDRFused        *idr = KSPIDRFusedData(ksp);
   const PetscInt      s = idr->ncolumns, k = since % (s + 1);
   const KSPFusedBasis combine =
-    {since < s ? s : k, s,   idr->G, idr->U, idr->d.c + k, idr->d.omega, NULL, KSPIDRFusedU(ksp, k), NULL,
-     KSPIDRFusedR(ksp), NULL};
+    {since < s ? s : k, s, idr->G, idr->U, idr->d.c + k, idr->d.omega, NULL, idr->U[k], NULL, KSPIDRFusedR(ksp), NULL};
 
   return combine;
 }
@@ -190,7 +155,9 @@ static KSPFusedBasis KSPIDRFusedCombine(KSP ksp, PetscInt since)
 /* The end of a step and the begin of the next are one pass, if nothing between them changes r or f */
 static PetscBool KSPIDRFusedJoins(KSP ksp)
 {
-  return (PetscBool)(KSPIDRFusedIsMerged(ksp) && !((const KSPFused *)ksp->data)->pc.flexible);
+  const KSPFused *f = (const KSPFused *)ksp->data;
+
+  return (PetscBool)(f->run.merged && !f->pc.flexible);
 }
 
 /* u_k = omega B (r - G c) + U c */
@@ -229,11 +196,10 @@ static PetscErrorCode KSPIDRFusedProject_Private(KSP ksp, PetscInt k)
     const PetscBool          last = (PetscBool)(i == passes);
     const PetscInt           a = last ? first : i, b = last ? s : (first ? i + 1 : k); /* p_a to p_(b-1) */
     const SpikeIDRRecurrence sums = {last ? SPIKE_IDR_COLUMN : SPIKE_IDR_PROJECT, s, k, a, b, 0.0};
-    Vec                      u = KSPIDRFusedU(ksp, k), g = KSPIDRFusedG(ksp, k);
-    KSPFusedBasis            dots = {a, b, idr->P, NULL, NULL, NULL, NULL, g, NULL, NULL, NULL},
-                  update          = {a, b, idr->G, idr->U, idr->d.alpha + a, NULL, NULL, u, g, NULL, NULL};
+    KSPFusedBasis            dots = {a, b, idr->P, NULL, NULL, NULL, NULL, idr->G[k], NULL, NULL, NULL},
+                  update = {a, b, idr->G, idr->U, idr->d.alpha + a, NULL, NULL, idr->U[k], idr->G[k], NULL, NULL};
 
-    if (!i) PetscCall(KSPFusedBasisApplyDots(ksp, u, ksp->work[W], &dots, &sums)); /* g_k = K u_k */
+    if (!i) PetscCall(KSPFusedBasisApplyDots(ksp, idr->U[k], ksp->work[W], &dots, &sums)); /* g_k = K u_k */
     else PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_DOTS, &dots, NULL, &sums, PETSC_FALSE));
     if (!last) PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_UPDATE, &update, NULL, NULL, PETSC_FALSE));
   }
@@ -249,10 +215,7 @@ static PetscErrorCode KSPIDRFusedProject_Private(KSP ksp, PetscInt k)
   are 0 and not read. Merged: s + 1 reductions, in which f comes from P^H t and norms join the next reduction, so that
   with several ranks the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 4 words a
   product: it is one product late, and is done by the update of the next product, whose sums have what its own factor
-  and norm follow from.
-
-  With narrow columns the update reads g_k and u_k and writes them as columns only, also in step 0. P is 1/4 word, a
-  column 3/4: s (s + 1) / 4 + 3/4 (2 s^2 + 2 s) + 7 s + 6 (16.5, 30.5, 69, 188 for s = 1, 2, 4, 8).
+  and norm follow from. Where P is bf16, s (s + 1) of these words are s (s + 1) / 4.
 
   Of m right-hand sides together each has these words. Where a backend reads P once for all of them, as the host's does,
   s (s + 1) of them are s (s + 1) / m for each (26 in sums, with s = 4 and m = 16, become 7.25).
@@ -261,7 +224,7 @@ static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
 {
   KSPFused      *f   = (KSPFused *)ksp->data;
   KSPIDRFused   *idr = KSPIDRFusedData(ksp);
-  const PetscInt s = idr->ncolumns, k = f->run.since % (s + 1), m = KSPIDRFusedIsMerged(ksp) ? s : 0;
+  const PetscInt s = idr->ncolumns, k = f->run.since % (s + 1), m = f->run.merged ? s : 0;
   Vec           *w = ksp->work, r = KSPIDRFusedR(ksp);
 
   PetscFunctionBegin;
@@ -306,8 +269,7 @@ static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
   const PetscInt  s = idr->ncolumns, k = f->run.since % (s + 1), next = (f->run.since + 1) % (s + 1);
   Vec            *w = ksp->work, x = KSPIDRFusedX(ksp), r = KSPIDRFusedR(ksp), q = idr->smoothing ? w[R] : NULL;
   const PetscBool omega = (PetscBool)(k == s), defer = (PetscBool)(f->run.merged && f->run.more),
-                  joins            = (PetscBool)(KSPIDRFusedJoins(ksp) && next < s),
-                  keeps            = (PetscBool)(KSPIDRFusedIsNarrow(ksp) && !omega);
+                  joins            = (PetscBool)(KSPIDRFusedJoins(ksp) && next < s);
   const KSPFusedBasis      update  = {0,
                                 omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k,
                                       idr->G,
@@ -315,17 +277,15 @@ static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
                                       idr->d.alpha,
                                 omega ? idr->d.omega : idr->d.beta,
                                       x,
-                                omega ? (f->pc.flexible ? w[W] : r) : KSPIDRFusedU(ksp, k),
-                                omega ? w[T] : KSPIDRFusedG(ksp, k),
+                                omega ? (f->pc.flexible ? w[W] : r) : idr->U[k],
+                                omega ? w[T] : idr->G[k],
                                 r,
                                       q,
                                 q ? ksp->vec_sol : NULL,
-                                      idr->d.gamma,
-                                keeps ? idr->U[k] : NULL,
-                                keeps ? idr->G[k] : NULL};
+                                      idr->d.gamma};
   const KSPFusedBasis      combine = joins ? KSPIDRFusedCombine(ksp, f->run.since + 1) : update;
   const SpikeIDRRecurrence norm    = {q ? SPIKE_IDR_SMOOTH : SPIKE_IDR_NORM, s, k, 0, 0, 0.0};
-  const PetscBool          plain   = (PetscBool)(omega && !KSPIDRFusedIsMerged(ksp));
+  const PetscBool          plain   = (PetscBool)(omega && !f->run.merged);
 
   PetscFunctionBegin;
   /* g_k -= G alpha, u_k -= U alpha; x += beta u_k, r -= beta g_k, or with omega, r (or B r) and t */
@@ -359,7 +319,6 @@ static PetscErrorCode KSPFusedReplace_IDR(KSP ksp)
 {
   KSPFused    *f   = (KSPFused *)ksp->data;
   KSPIDRFused *idr = KSPIDRFusedData(ksp);
-  PetscInt     k   = f->run.since % (idr->ncolumns + 1);
   Vec          x   = ksp->vec_sol;
 
   PetscFunctionBegin;
@@ -368,12 +327,7 @@ static PetscErrorCode KSPFusedReplace_IDR(KSP ksp)
     PetscCall(KSPFusedTrueResidual(ksp, ksp->work[RI]));
     ksp->vec_sol = x;
   }
-  PetscCall(KSPIDRFusedSetResidual_Private(ksp, k, PETSC_FALSE));
-  if (KSPIDRFusedIsNarrow(ksp) && KSPIDRFusedJoins(ksp) && f->run.since && k < idr->ncolumns) {
-    const KSPFusedBasis combine = KSPIDRFusedCombine(ksp, f->run.since); /* that of the step before had the other r */
-
-    PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_COMBINE, &combine, NULL, NULL, PETSC_FALSE));
-  }
+  PetscCall(KSPIDRFusedSetResidual_Private(ksp, f->run.since % (idr->ncolumns + 1), PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -398,7 +352,7 @@ static PetscErrorCode KSPFusedUnwind_IDR(KSP ksp, Vec w, PetscBool *done)
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (f->pc.identity || idr->smoothing || f->basis.narrow || ksp->transpose_solve || ksp->pc->ops->applyBA)
+  if (f->pc.identity || idr->smoothing || ksp->transpose_solve || ksp->pc->ops->applyBA)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecDotNorm2(ksp->vec_sol, idr->U[0], &xu, &uu));
   if (PetscIsInfOrNanScalar(xu) || PetscIsInfOrNanReal(uu) || uu <= PETSC_REAL_MIN / PetscSqr(PETSC_MACHINE_EPSILON))
@@ -433,7 +387,6 @@ static PetscErrorCode KSPReset_IDRFused(KSP ksp)
   PetscFunctionBegin;
   idr->G = idr->U = idr->P = NULL;
   idr->filled              = 0;
-  PetscCall(VecDestroy(&idr->u));
   PetscCall(KSPReset_Fused(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -507,10 +460,9 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   that has been tried since the last iteration that was completed. What `KSPBCGSFUSED` says about the true residual
   holds here too.
 
-  With `KSPFusedSetPrecision()`, in double precision and for one right-hand side, the vectors of the basis have fewer
-  bytes too: shadow vectors are bf16, also those of a `PetscRandom`, and the vectors G and U have 48 bits a real number,
-  37 digits. x, the residual, the direction of a step and all arithmetic have the digits of `PetscScalar`. It takes one
-  more work vector.
+  With `KSPFusedSetPrecision()`, in double precision and for one right-hand side, shadow vectors are rounded to bf16,
+  also those of a `PetscRandom`: 16 bits a real number, of a complex one in both parts. All other vectors stay as they
+  are.
 
   There are kernels of its own for vectors on the host and on CUDA devices, there for up to 32 columns; vectors of other
   kinds are moved by PETSc's functions (`VecMAXPY()` and local inner products). On one device s x s systems, the

@@ -15,9 +15,8 @@ typedef struct {
   PetscInt      ncolumns;
   SpikeIDR      d;         /* in the memory of the kernels */
   Vec          *G, *U, *P; /* in the work vectors */
-  Vec           u;         /* the direction in flight where G, U and P are narrow, else NULL */
   PetscObjectId filled;    /* of the P[0] that has been filled */
-  PetscBool     narrow;    /* ... and is narrow                */
+  PetscBool     narrow;    /* ... with bf16                    */
   PetscInt      generation;
   PetscInt      settled; /* iterations since the last start when smoothing was last made complete */
 } KSPIDRFused;

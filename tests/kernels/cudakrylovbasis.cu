@@ -9,11 +9,11 @@ static char help[] = "Basis steps of Krylov methods on the device against the ho
 #include "kernels/krylov/krylov.h"
 #include "narrowcase.h"
 
-#define NARROWCOLUMNS PetscDefined(USE_REAL_DOUBLE)
-#define GUARD         4
-#define MAXBASIS      17
-#define SINGLES       7                            /* x y z r q p, and the y of a COMBINE after another step */
-#define ALLVECTORS    (4 * MAXBASIS + SINGLES + 2) /* the last two: narrow columns that UPDATE writes */
+#define NARROWSHADOW PetscDefined(USE_REAL_DOUBLE)
+#define GUARD        4
+#define MAXBASIS     17
+#define SINGLES      7 /* x y z r q p, and the y of a COMBINE after another step */
+#define ALLVECTORS   (4 * MAXBASIS + SINGLES)
 
 static PetscInt failures = 0, checks = 0;
 
@@ -41,15 +41,9 @@ static PetscScalar NumberAt(PetscInt seed, PetscInt i)
   then come the singles
 */
 typedef struct {
-  PetscInt     n, offset, size, count, columns; /* columns: the first vectors, which are narrow in some cases */
-  PetscScalar *host[ALLVECTORS], *begin[ALLVECTORS], *device[ALLVECTORS], *got, *spare;
+  PetscInt     n, offset, size, count;
+  PetscScalar *host[ALLVECTORS], *begin[ALLVECTORS], *device[ALLVECTORS], *got;
 } Vectors;
-
-/* What follows from a narrow column is as far from what it was made of as its rounding is */
-static PetscReal NarrowSlack(bool narrow)
-{
-  return narrow ? (PetscReal)0x1p-36 : (PetscReal)0.0;
-}
 
 static PetscErrorCode MakeVectors(PetscInt n, PetscInt offset, PetscInt m, Vectors *v)
 {
@@ -57,11 +51,10 @@ static PetscErrorCode MakeVectors(PetscInt n, PetscInt offset, PetscInt m, Vecto
 
   PetscFunctionBegin;
   nan /= nan;
-  v->n       = n;
-  v->offset  = GUARD + offset;
-  v->size    = n + 2 * GUARD + 2;
-  v->count   = 4 * m + SINGLES + 2;
-  v->columns = 4 * m;
+  v->n      = n;
+  v->offset = GUARD + offset;
+  v->size   = n + 2 * GUARD + 2;
+  v->count  = 4 * m + SINGLES;
   for (PetscInt k = 0; k < v->count; k++) {
     PetscCall(PetscMalloc1(v->size, &v->host[k]));
     PetscCallCUDA(cudaMalloc((void **)&v->begin[k], v->size * sizeof(PetscScalar)));
@@ -70,7 +63,7 @@ static PetscErrorCode MakeVectors(PetscInt n, PetscInt offset, PetscInt m, Vecto
       v->host[k][i] = i >= v->offset && i < v->offset + n ? NumberAt(k, i) : PetscScalar(nan);
     PetscCallCUDA(cudaMemcpy(v->begin[k], v->host[k], v->size * sizeof(PetscScalar), cudaMemcpyHostToDevice));
   }
-  PetscCall(PetscMalloc2(v->size, &v->got, v->size, &v->spare));
+  PetscCall(PetscMalloc1(v->size, &v->got));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,7 +75,7 @@ static PetscErrorCode DestroyVectors(Vectors *v)
     PetscCallCUDA(cudaFree(v->begin[k]));
     PetscCallCUDA(cudaFree(v->device[k]));
   }
-  PetscCall(PetscFree2(v->got, v->spare));
+  PetscCall(PetscFree(v->got));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,7 +85,6 @@ typedef struct {
   PetscInt             m, m2;
   bool                 z, x, q, over;
   char                 without; /* COMBINE: 'A' or 'B', and with 'B' a */
-  bool                 narrow;  /* columns; UPDATE with x writes such ones */
 } Case;
 
 /* The block over one side's vectors: columns are counted from `first` on, as a method does it */
@@ -118,7 +110,7 @@ static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most
   if (c->step == SPIKE_KRYLOV_DOTS) b->z = c->z ? single[2] : NULL;
   else if (c->step == SPIKE_KRYLOV_COMBINE) {
     b->r = single[3];
-    if (c->over && c->m && !c->narrow) b->y = columns[1][b->first];
+    if (c->over && c->m) b->y = columns[1][b->first];
     if (c->without == 'A') b->A = NULL;
     if (c->without == 'B') {
       b->B = NULL;
@@ -143,30 +135,6 @@ static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most
   combine->a     = small + 2 * MAXBASIS + 1;
   combine->r     = single[3];
   combine->y     = c->m2 > 0 && c->over ? columns[3][combine->first] : single[6];
-  b->narrow = combine->narrow = c->narrow ? PETSC_TRUE : PETSC_FALSE;
-  if (!c->narrow) return;
-  if (c->step == SPIKE_KRYLOV_UPDATE && c->x && !c->over) {
-    b->Y = v[4 * most + SINGLES] + offset;
-    b->Z = v[4 * most + SINGLES + 1] + offset;
-  }
-  combine->y = b->Y ? b->y : single[6]; /* as a method has it: the direction in flight */
-}
-
-/* Numbers to begin with, on both sides; columns of a narrow case as that step has them */
-static PetscErrorCode Begin(const Case *c, Vectors *v)
-{
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < v->count; k++) {
-    PetscScalar *host = v->host[k] + v->offset;
-
-    if (c->narrow && k < v->columns) {
-      for (PetscInt i = 0; i < v->n; i++) v->spare[i] = NumberAt(k, i);
-      NarrowPut(PETSC_TRUE, k < v->columns / 2 ? c->step : SPIKE_KRYLOV_COMBINE, v->n, v->spare, host);
-    } else
-      for (PetscInt i = 0; i < v->n; i++) host[i] = NumberAt(k, i);
-    PetscCallCUDA(cudaMemcpy(v->begin[k], v->host[k], v->size * sizeof(PetscScalar), cudaMemcpyHostToDevice));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v, PetscInt most, const Case *c)
@@ -191,7 +159,6 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
     for (PetscInt i = 0; i < 2 * MAXBASIS + 3; i++) small[i] = NumberAt(90, i);
   }
   PetscCall((*cuda->k->basispush)(cuda));
-  PetscCall(Begin(c, v));
   for (int run = 0; run < 2; run++) {
     for (PetscInt k = 0; k < v->count; k++)
       PetscCallCUDA(cudaMemcpy(v->device[k], v->begin[k], v->size * sizeof(PetscScalar), cudaMemcpyDeviceToDevice));
@@ -208,29 +175,20 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
     Check(PetscAbsScalar(theirs[k] - sums[k]) <= 64 * PETSC_MACHINE_EPSILON * grows * (1.0 + n), name, n, c->m,
           "a sum differs");
   for (PetscInt k = 0; k < v->count; k++) {
-    bool           guards = true, values = true;
-    const bool     kept  = b.Y && k >= v->columns + SINGLES; /* written as a narrow column */
+    bool           guards = true, values = true, same = true;
     const PetscInt begin = v->offset, end = v->offset + n;
 
     PetscCallCUDA(cudaMemcpy(v->got, v->device[k], v->size * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
-    if (c->narrow && (k < v->columns || kept)) { /* bytes: a column is read only, or has its rounding */
-      const size_t bytes = NarrowBytes(PETSC_TRUE, k < v->columns / 2 ? c->step : SPIKE_KRYLOV_COMBINE, n);
-
-      if (kept)
-        for (PetscInt i = 0; i < n; i++)
-          values = values && PetscAbsScalar(NarrowGet(n, i, v->got + begin) - NarrowGet(n, i, v->host[k] + begin)) <=
-                               (NarrowSlack(true) + 8 * PETSC_MACHINE_EPSILON) * grows;
-      else values = !bytes || !memcmp(v->got + begin, v->host[k] + begin, bytes);
-      for (size_t i = bytes; kept && i < n * sizeof(PetscScalar); i++)
-        guards = guards && ((char *)(v->got + begin))[i] == ((char *)(v->host[k] + begin))[i];
-    }
     for (PetscInt i = 0; i < v->size; i++) {
       if (i < begin || i >= end) guards = guards && PetscIsNanScalar(v->got[i]);
-      else if (!(c->narrow && (k < v->columns || kept)))
+      else {
         values = values && PetscAbsScalar(v->got[i] - v->host[k][i]) <= 8 * PETSC_MACHINE_EPSILON * grows;
+        same   = same && v->host[k][i] == NumberAt(k, i);
+      }
     }
     Check(guards, name, n, c->m, "a guard was overwritten");
     Check(values, name, n, c->m, "a vector differs");
+    for (PetscInt i = begin; !same && i < end; i++) v->host[k][i] = NumberAt(k, i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -254,24 +212,14 @@ static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n
                             {SPIKE_KRYLOV_UPDATE, m, -1, true, true, false, on},
                             {SPIKE_KRYLOV_UPDATE, m, -1, true, true, true, on}};
 
-      for (const Case &c : cases)
-        for (bool narrow : {false, true}) {
-          Case d = c;
-
-          d.narrow = narrow;
-          if (!narrow || NARROWCOLUMNS) PetscCall(TestCase(host, cuda, &v, most, &d));
-        }
+      for (const Case &c : cases) PetscCall(TestCase(host, cuda, &v, most, &c));
     }
   /* step k of a cycle, with the combination of the next; in the first cycle without columns */
   for (PetscInt k = 0; k < most; k++) {
-    const Case narrow   = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, false, false, 0, true},
-               lagged   = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, true, false, 0, true},
-               steady   = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, false, k < most - 1},
+    const Case steady   = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, false, k < most - 1},
                begin    = {SPIKE_KRYLOV_UPDATE, k, 0, true, true, false, false},
                smoothed = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, true, k < most - 1};
 
-    if (NARROWCOLUMNS) PetscCall(TestCase(host, cuda, &v, most, &narrow));
-    if (NARROWCOLUMNS) PetscCall(TestCase(host, cuda, &v, most, &lagged));
     PetscCall(TestCase(host, cuda, &v, most, &steady));
     PetscCall(TestCase(host, cuda, &v, most, &smoothed));
     if (!few) PetscCall(TestCase(host, cuda, &v, most, &begin));
@@ -279,12 +227,65 @@ static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n
   const Case omega  = {SPIKE_KRYLOV_UPDATE, 0, most, true, true, false, true},
              smooth = {SPIKE_KRYLOV_SMOOTH, 0, -1, false, true, true, false};
 
-  const Case narrowomega = {SPIKE_KRYLOV_UPDATE, 0, most, true, true, false, true, 0, true};
-
-  if (NARROWCOLUMNS) PetscCall(TestCase(host, cuda, &v, most, &narrowomega));
   PetscCall(TestCase(host, cuda, &v, most, &omega));
   PetscCall(TestCase(host, cuda, &v, most, &smooth));
   PetscCall(DestroyVectors(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DOTS of narrow vectors, with NaN around each: sums, and their bits in two runs. With an offset y begins where a thread
+  takes one row at a time
+*/
+static PetscErrorCode TestNarrow(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n, PetscInt m, PetscInt offset)
+{
+  const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0}; /* the host does not make it */
+  const PetscInt           size = n + 2 * GUARD, count = m + 2, begin = GUARD + offset;
+  PetscScalar             *v, *dv, *plain, *A[MAXBASIS], *dA[MAXBASIS];
+  PetscScalar              sums[2][MAXBASIS + 3], theirs[MAXBASIS + 3];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(count * size, &v, n, &plain));
+  PetscCallCUDA(cudaMalloc((void **)&dv, count * size * sizeof(*dv)));
+  memset(v, 0xff, count * size * sizeof(*v)); /* NaN in both types */
+  for (PetscInt k = 0; k < count; k++) {
+    for (PetscInt i = 0; i < n; i++) plain[i] = NumberAt(k, i);
+    if (k < m) PetscCall((*host->k->toshadow)(n, plain, v + k * size + begin));
+    else if (n) memcpy(v + k * size + begin, plain, n * sizeof(*v));
+  }
+  PetscCallCUDA(cudaMemcpy(dv, v, count * size * sizeof(*v), cudaMemcpyHostToDevice));
+  for (PetscInt k = 0; k < m; k++) {
+    A[k]  = v + k * size + begin;
+    dA[k] = dv + k * size + begin;
+  }
+  for (int z = 0; z < 2; z++) {
+    const PetscInt   nsums = m + (z ? 3 : 1);
+    SpikeKrylovBasis b, db;
+
+    memset((void *)&b, 0, sizeof(b));
+    b.n      = n;
+    b.last   = m;
+    b.narrow = PETSC_TRUE;
+    db       = b;
+    b.A      = A;
+    b.y      = v + m * size + begin;
+    b.z      = z ? b.y + size : NULL;
+    db.A     = dA;
+    db.y     = dv + m * size + begin;
+    db.z     = z ? db.y + size : NULL;
+    for (int run = 0; run < 2; run++) {
+      PetscCall((*cuda->k->basisstep)(cuda, SPIKE_KRYLOV_DOTS, &db, NULL, &recurrence));
+      PetscCall((*cuda->k->basissums)(cuda, nsums, sums[run]));
+    }
+    PetscCall((*host->k->basisstep)(host, SPIKE_KRYLOV_DOTS, &b, NULL, &recurrence));
+    PetscCall((*host->k->basissums)(host, nsums, theirs));
+    Check(!memcmp(sums[0], sums[1], nsums * sizeof(PetscScalar)), "narrow dots", n, m, "sums of two runs differ");
+    for (PetscInt k = 0; k < nsums; k++)
+      Check(PetscAbsScalar(theirs[k] - sums[0][k]) <= 64 * PETSC_MACHINE_EPSILON * (1.0 + n), "narrow dots", n, m,
+            "a sum differs");
+  }
+  PetscCallCUDA(cudaFree(dv));
+  PetscCall(PetscFree2(v, plain));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -431,13 +432,11 @@ static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n,
     bool             good = true;
 
     if (!used) continue;
-    db.narrow = b.narrow = p && NARROWCOLUMNS ? PETSC_TRUE : PETSC_FALSE;
-    if (db.narrow && !z) { /* the vectors become narrow ones, for single precision and again for bf16 */
-      for (PetscInt k = 0; k < MAXBASIS; k++) {
-        for (PetscInt i = 0; i < n; i++) y[i] = NumberAt(30, (k + 2) * n + i);
-        NarrowPut(PETSC_TRUE, SPIKE_KRYLOV_DOTS, n, y, A[k]);
-      }
-      PetscCallCUDA(cudaMemcpy(dv, v, (MAXBASIS + 2) * n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+    db.narrow = b.narrow = p && NARROWSHADOW ? PETSC_TRUE : PETSC_FALSE;
+    for (PetscInt k = 0; b.narrow && p == PETSC_SPIKE_PRECISION_SINGLE && !z && k < m; k++) { /* from now on */
+      PetscCall(PetscArraycpy(y, A[k], n));
+      PetscCall((*host->k->toshadow)(n, y, A[k]));
+      PetscCallCUDA(cudaMemcpy(dA[k], A[k], NarrowBytes(n), cudaMemcpyHostToDevice));
     }
     if (p && !z) NarrowNumbers(p, nz, aa, low);
     PetscCallCUDA(cudaMemset(dy, 0xff, n * sizeof(PetscScalar)));
@@ -488,9 +487,8 @@ static PetscErrorCode TestShadow(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt 
     Check(!n || !memcmp(p, got, n * sizeof(PetscScalar)), "shadow", n, k, "numbers differ");
     PetscCall((*cuda->k->toshadow)(n, d, low));
     PetscCall((*host->k->toshadow)(n, p, got));
-    PetscCallCUDA(cudaMemcpy(p, low, n * sizeof(PetscScalar) / sizeof(PetscReal) * 2, cudaMemcpyDeviceToHost));
-    Check(!n || !memcmp(p, got, n * sizeof(PetscScalar) / sizeof(PetscReal) * 2), "shadow", n, k,
-          "narrow numbers differ");
+    PetscCallCUDA(cudaMemcpy(p, low, NarrowBytes(n), cudaMemcpyDeviceToHost));
+    Check(!n || !memcmp(p, got, NarrowBytes(n)), "shadow", n, k, "narrow numbers differ");
   }
   PetscCall(PetscFree2(p, got));
   PetscCallCUDA(cudaFree(d));
@@ -539,6 +537,12 @@ int main(int argc, char **argv)
     for (PetscInt n : {100001, 1000001})
       if (!small) PetscCall(TestSteps(&host, &cuda, n, 0, s, true));
   Line("steps on many rows");
+  before = failures;
+  for (PetscInt n : {0, 1, 2, 3, 4, 5, 511, 1026, 4099, 100003})
+    for (PetscInt m = 0; m <= MAXBASIS; m++)
+      for (PetscInt offset = 0; offset < (NARROWSHADOW && (!small || n < 600) ? 2 : 0); offset++)
+        PetscCall(TestNarrow(&host, &cuda, n, m, offset));
+  Line("inner products with narrow vectors");
   before = failures;
   for (PetscInt s = 1; s <= MAXBASIS; s += small ? 4 : 1)
     for (PetscInt n : {1000, 30001}) PetscCall(TestRecurrences(&cuda, &ondevice, n, s));

@@ -32,82 +32,24 @@ static inline PetscScalar NarrowNumber(PetscSpikePrecision precision, PetscScala
   return v;
 }
 
-/* Number i of n of a vector of SpikeReal48: 37 digits, all of them after the last whole tile */
-static inline PetscScalar NarrowReal48(PetscInt n, PetscInt i, PetscScalar v)
+/* Bytes of a narrow vector of DOTS, of n rows */
+static inline size_t NarrowBytes(PetscInt n)
 {
-  PetscReal *part = (PetscReal *)&v;
-
-  if (i >= SpikeReal48Rows(n)) return v;
-  for (size_t k = 0; k < sizeof(v) / sizeof(*part); k++) part[k] = (PetscReal)NarrowBits((double)part[k], 37);
-  return v;
+  return (size_t)n * (sizeof(PetscScalar) / sizeof(PetscReal)) * 2;
 }
 
-/* Bytes of a column of this step, of n rows */
-static inline size_t NarrowBytes(PetscBool narrow, SpikeKrylovBasisStep step, PetscInt n)
+/* v of n rows as such a vector: the upper half of bits that arithmetic has rounded */
+static inline void NarrowShadow(PetscInt n, const PetscScalar v[], void *column)
 {
-  const PetscInt whole = SpikeReal48Rows(n) * SPIKE_REAL48_PARTS;
+  const PetscInt parts = (PetscInt)(sizeof(*v) / sizeof(PetscReal));
 
-  if (!narrow) return (size_t)n * sizeof(PetscScalar);
-  if (step == SPIKE_KRYLOV_DOTS) return (size_t)n * SPIKE_REAL48_PARTS * 2;
-  return (size_t)whole / SPIKE_REAL48_TILE * SPIKE_REAL48_BYTES +
-         (size_t)(n * SPIKE_REAL48_PARTS - whole) * sizeof(PetscReal);
-}
+  for (PetscInt q = 0; q < parts * n; q++) {
+    const float  s = (float)NarrowReal(PETSC_SPIKE_PRECISION_BF16, ((const PetscReal *)v)[q]);
+    unsigned int bits;
 
-/* v of n rows as such a column, with the rounding above: its bytes come from formats by arithmetic */
-static inline void NarrowPut(PetscBool narrow, SpikeKrylovBasisStep step, PetscInt n, const PetscScalar v[],
-                             void *column)
-{
-  const PetscInt   parts = n * SPIKE_REAL48_PARTS, whole = SpikeReal48Rows(n) * SPIKE_REAL48_PARTS;
-  const PetscReal *from = (const PetscReal *)v;
-  char            *to   = (char *)column;
-
-  if (!narrow) {
-    if (n) memcpy(column, v, (size_t)n * sizeof(*v));
-    return;
+    memcpy(&bits, &s, sizeof(s));
+    ((unsigned short *)column)[q] = (unsigned short)(bits >> 16);
   }
-  for (PetscInt q = 0; q < parts; q++) {
-    const PetscBool    dots = (PetscBool)(step == SPIKE_KRYLOV_DOTS);
-    const double       d    = dots ? (double)NarrowReal(PETSC_SPIKE_PRECISION_BF16, from[q])
-                                   : (q < whole ? NarrowBits((double)from[q], 37) : (double)from[q]);
-    const float        s    = (float)d;
-    unsigned int       short32;
-    unsigned long long bits;
-
-    memcpy(&short32, &s, sizeof(s));
-    memcpy(&bits, &d, sizeof(d));
-    if (dots) ((unsigned short *)to)[q] = (unsigned short)(short32 >> 16);
-    else if (q < whole) {
-      unsigned int *tile = (unsigned int *)(to + (size_t)(q / SPIKE_REAL48_TILE) * SPIKE_REAL48_BYTES);
-
-      tile[q % SPIKE_REAL48_TILE]                                           = (unsigned int)(bits >> 32);
-      ((unsigned short *)(tile + SPIKE_REAL48_TILE))[q % SPIKE_REAL48_TILE] = (unsigned short)(bits >> 16);
-    } else ((PetscReal *)(to + (size_t)whole / SPIKE_REAL48_TILE * SPIKE_REAL48_BYTES))[q - whole] = from[q];
-  }
-}
-
-/* Row i of n of a column of SpikeReal48 */
-static inline PetscScalar NarrowGet(PetscInt n, PetscInt i, const void *column)
-{
-  const PetscInt whole = SpikeReal48Rows(n) * SPIKE_REAL48_PARTS;
-  PetscScalar    v     = 0.0;
-
-  for (PetscInt k = 0; k < SPIKE_REAL48_PARTS; k++) {
-    const PetscInt        q    = i * SPIKE_REAL48_PARTS + k;
-    const unsigned int   *tile = (const unsigned int *)((const char *)column +
-                                                      (size_t)(PetscMin(q, whole) / SPIKE_REAL48_TILE) *
-                                                        SPIKE_REAL48_BYTES);
-    const unsigned short *low  = (const unsigned short *)(tile + SPIKE_REAL48_TILE);
-
-    if (q < whole) {
-      const unsigned long long bits = (unsigned long long)tile[q % SPIKE_REAL48_TILE] << 32 |
-                                      (unsigned long long)low[q % SPIKE_REAL48_TILE] << 16;
-      double d;
-
-      memcpy(&d, &bits, sizeof(d));
-      ((PetscReal *)&v)[k] = (PetscReal)d;
-    } else ((PetscReal *)&v)[k] = ((const PetscReal *)tile)[q - whole];
-  }
-  return v;
 }
 
 /* low[k] <- a[k] with fewer digits. Numbers of random.h come again: their rounding, by arithmetic, takes long */

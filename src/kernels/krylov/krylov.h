@@ -98,22 +98,6 @@ typedef struct {
 } SpikeKrylovCopy;
 
 /*
-  Vectors of 48 bits a real number: the upper 48 of those of double precision, rounded to the nearest, ties to even. So
-  sign and exponent are kept, and 37 digits of 53: a relative error of 2^-37, with the range of double precision. The
-  real numbers, two of a complex one, lie in tiles of SPIKE_REAL48_TILE: the upper 32 bits of all of them, then the
-  lower 16. Those after the last whole tile are what they were, in double precision
-*/
-#define SPIKE_REAL48_TILE  128
-#define SPIKE_REAL48_BYTES (6 * SPIKE_REAL48_TILE) /* of a tile */
-#define SPIKE_REAL48_PARTS ((PetscInt)(sizeof(PetscScalar) / sizeof(PetscReal)))
-
-/* Rows in whole tiles, of n */
-SPIKE_BOTH_INLINE PetscInt SpikeReal48Rows(PetscInt n)
-{
-  return n - n % (SPIKE_REAL48_TILE / SPIKE_REAL48_PARTS);
-}
-
-/*
   Steps over s vectors, for methods whose number of vectors is known at run time. A and B are arrays of s columns, each
   where its Vec lies; a step takes columns first to last - 1, m of them, and c[first] is the factor of column first. The
   last column of the table is words a row.
@@ -126,10 +110,7 @@ SPIKE_BOTH_INLINE PetscInt SpikeReal48Rows(PetscInt n)
     UPDATE   with q: first q -= g (q - r), p -= g (p - x);  sums: d.q, d.d, q.q, r.r of d = q - r   2 m + 12
     SMOOTH   q -= g (q - r);  p -= g (p - x);  sums: q.q. Also where a reason is set              6
 
-  narrow: columns have fewer bytes, where PetscReal has double precision; all else is PetscScalar. Those of DOTS are
-  bf16, of which any rounding will do, 1/4 word. Those of COMBINE and UPDATE are rounded to 48 bits a real number, as
-  SpikeReal48 says, 3/4 word; y is none of them. An UPDATE with Y and Z, such columns too, leaves y and z as they are:
-  their new values are rounded into Y and Z, also where m = 0; x, r and the sums take what was not rounded.
+  narrow: the vectors A of DOTS are bf16, 1/4 word, where PetscReal has double precision; all else is PetscScalar.
 
   Sums are those of this rank, in an order that depends on n and the backend alone. c, a and g lie in the backend's
   memory, where recurrences have left them.
@@ -149,7 +130,6 @@ typedef struct {
   PetscScalar       *x, *y, *z, *r, *q, *p; /* NULL where the step has none */
   const PetscScalar *g;
   PetscBool          narrow;
-  void              *Y, *Z; /* NULL, or narrow columns that UPDATE writes */
 } SpikeKrylovBasis;
 
 /*
@@ -346,7 +326,7 @@ struct _n_SpikeKrylovKernels {
   /* Enqueues p[i] <- SpikeIDRShadow(start + i, k, generation), i < n: the same values in each backend */
   PetscErrorCode (*shadow)(PetscInt n, PetscInt start, PetscInt k, PetscInt generation, PetscScalar *p);
 
-  /* Enqueues y_i <- x_i as bf16, i < n: a narrow column of DOTS. y is not x */
+  /* Enqueues y_i <- x_i as bf16, i < n: a narrow vector of DOTS. y is not x */
   PetscErrorCode (*toshadow)(PetscInt n, const PetscScalar *x, void *y);
 
   /*

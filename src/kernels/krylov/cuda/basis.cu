@@ -3,7 +3,7 @@
   basis.cu: steps over blocks of columns: tall-skinny inner products and updates, with the recurrences of idr.h in their
   last block
 */
-#include "basis_step.cuh"
+#include "basis_dots.cuh"
 
 /*
   q -= g (q - r); p -= g (p - x); q.q, of right-hand side blockIdx.y, ld apart from the next one. Moves 6 words a row.
@@ -47,6 +47,51 @@ __global__ static void SpikeBasisShadow(PetscInt n, PetscInt start, PetscInt k, 
     p[i] = SpikeIDRShadow(start + i, k, generation);
 }
 
+template <int MFIRST, int MSECOND>
+static PetscErrorCode SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *update,
+                                       const SpikeKrylovBasis *combine, const SpikeBasisEnd &e)
+{
+  const PetscInt                   n = update ? update->n : combine->n;
+  SpikeBasisMoves<MFIRST, MSECOND> b;
+  const bool                       wide = SpikeMovesMake(update, combine, &b);
+
+  PetscFunctionBegin;
+  PetscCall(SpikeBasisLaunch(SpikeBasisMove<MFIRST, MSECOND, false>, h,
+                             SpikeBasisGrid(h, SpikeKrylovRounds(n, wide), SPIKE_BASIS_RESIDENT), e, n, b, wide, e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With the numbers of vectors that the cycles of s = 1, 2, 4, 8 have, kernels that know them: step k < s - 1 moves k and
+  s - 1 - k, step s - 1 moves s - 1, and that of omega s
+*/
+static PetscErrorCode SpikeMovesSelect(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *update,
+                                       const SpikeKrylovBasis *combine, const SpikeBasisEnd &e)
+{
+  typedef PetscErrorCode (*Launch)(const SpikeKrylovCUDA *, const SpikeKrylovBasis *, const SpikeKrylovBasis *,
+                                   const SpikeBasisEnd &);
+#define MOVES(MFIRST, MSECOND) \
+  { \
+    MFIRST, MSECOND, SpikeMovesLaunch<MFIRST, MSECOND> \
+  }
+  static const struct {
+    PetscInt m1, m2;
+    Launch   launch;
+  } known[] = {MOVES(0, 0), MOVES(0, 1), MOVES(1, 0), MOVES(0, 2), MOVES(0, 3), MOVES(1, 2),
+               MOVES(2, 1), MOVES(3, 0), MOVES(0, 4), MOVES(0, 7), MOVES(1, 6), MOVES(2, 5),
+               MOVES(3, 4), MOVES(4, 3), MOVES(5, 2), MOVES(6, 1), MOVES(7, 0), MOVES(0, 8)};
+#undef MOVES
+  const PetscInt m1 = update ? (update->q ? -1 : update->last - update->first) : -1,
+                 m2 = combine ? (combine->A && combine->B ? combine->last - combine->first : -1) : 0;
+  Launch launch     = SpikeMovesLaunch<-1, -1>;
+
+  PetscFunctionBegin;
+  for (const auto &k : known)
+    if (k.m1 == m1 && k.m2 == m2) launch = k.launch;
+  PetscCall((*launch)(h, update, combine, e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 SpikeBasisEnd SpikeKrylovBasisEnd(const SpikeKrylov *s, const SpikeIDRRecurrence *recurrence, PetscInt nsums)
 {
   const SpikeKrylovCUDA *h = (const SpikeKrylovCUDA *)s->data;
@@ -81,10 +126,20 @@ PetscErrorCode SpikeKrylovBasisStep_CUDA(SpikeKrylov *s, SpikeKrylovBasisStep st
               "A basis of %" PetscInt_FMT " vectors, room for %" PetscInt_FMT, m, s->ncolumns);
   if (!s->ondevice && s->scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuTimeBegin());
-  if (step == SPIKE_KRYLOV_SMOOTH)
-    PetscCall(SpikeBasisSmooth_CUDA(h, dim3(SpikeBasisGrid<PetscScalar>(h, b->n, false)), b, 0, e));
-  else if (b->narrow) PetscCall(SpikeBasisStepNarrow_CUDA(h, step, b, combine, e));
-  else PetscCall((SpikeBasisStepOf<PetscScalar, PetscScalar>(h, step, b, combine, e)));
+  switch (step) {
+  case SPIKE_KRYLOV_DOTS:
+    if (b->narrow) PetscCall(SpikeBasisDotsNarrow_CUDA(h, b, e));
+    else PetscCall(SpikeDotsSelect<PetscScalar>(h, b, e));
+    break;
+  case SPIKE_KRYLOV_COMBINE:
+    PetscCall(SpikeMovesSelect(h, NULL, b, e));
+    break;
+  case SPIKE_KRYLOV_UPDATE:
+    PetscCall(SpikeMovesSelect(h, b, combine, e));
+    break;
+  default:
+    PetscCall(SpikeBasisSmooth_CUDA(h, dim3(SpikeBasisGrid(h, b->n, SPIKE_BASIS_RESIDENT)), b, 0, e));
+  }
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(SpikeKrylovBasisFlops(step, b, combine) * b->n));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -29,14 +29,11 @@ struct SpikeBasisPointers {
   T *v[M];
 };
 
-/* V rows of a vector with elements of type T, PetscScalar or a narrow one: one load, or two */
-template <int V, typename T>
-struct alignas(T) alignas(PetscMin(V * sizeof(T) / (sizeof(PetscScalar) / sizeof(PetscReal)), (size_t)16)) SpikeRowsOf {
-  T e[V];
-};
-
+/* V rows of a vector: loads of up to 16 bytes */
 template <int V>
-using SpikeRows = SpikeRowsOf<V, PetscScalar>;
+struct alignas(PetscScalar) alignas(PetscMin(V * sizeof(PetscReal), (size_t)16)) SpikeRows {
+  PetscScalar e[V];
+};
 
 template <int V>
 __device__ static __forceinline__ SpikeRows<V> SpikeRowsLoad(const PetscScalar *p, PetscInt i)
@@ -49,138 +46,6 @@ __device__ static __forceinline__ void SpikeRowsStore(PetscScalar *p, PetscInt i
 {
   ((SpikeRows<V> *)p)[i] = v;
 }
-
-/*
-  Columns whose memory has type T: PetscScalar, or the narrow types of krylov.h, SpikeBF16 of DOTS and SpikeReal48 of
-  COMBINE and UPDATE. A thread takes ROWS of them at once where vectors are aligned: 16 bytes of PetscScalar, 4 real
-  numbers of the others, so that a warp has a tile of SpikeReal48. The first whole(n) of n rows can go so; load<V>(p, i,
-  w) are rows V i to V i + V - 1, V = ROWS or 1, with w = whole(n)
-*/
-struct alignas(16) SpikeReal48 {
-  unsigned high[4];
-};
-
-#define SPIKE_BASIS_PARTS (int)(sizeof(PetscScalar) / sizeof(PetscReal))
-
-template <typename T>
-struct SpikeColumn;
-
-template <>
-struct SpikeColumn<PetscScalar> {
-  static constexpr int    ROWS  = 2;
-  static constexpr size_t ALIGN = 2 * sizeof(PetscReal);
-
-  __host__ __device__ static __forceinline__ PetscInt whole(PetscInt n) { return n - n % ROWS; }
-  template <int V>
-  __device__ static __forceinline__ SpikeRows<V> load(const PetscScalar *p, PetscInt i, PetscInt)
-  {
-    return SpikeRowsLoad<V>(p, i);
-  }
-};
-
-template <>
-struct SpikeColumn<SpikeBF16> {
-  static constexpr int    ROWS  = 4 / SPIKE_BASIS_PARTS;
-  static constexpr size_t ALIGN = 8;
-
-  __host__ __device__ static __forceinline__ PetscInt whole(PetscInt n) { return n - n % ROWS; }
-  template <int V>
-  __device__ static __forceinline__ SpikeRows<V> load(const SpikeBF16 *p, PetscInt i, PetscInt)
-  {
-    struct alignas(V * sizeof(SpikeBF16)) Several {
-      SpikeBF16 e[V];
-    };
-    const Several v = ((const Several *)p)[i];
-    SpikeRows<V>  rows;
-
-    SpikeUnroll(k, V) rows.e[k] = SpikeLoad(&v.e[k]);
-    return rows;
-  }
-};
-
-template <>
-struct SpikeColumn<SpikeReal48> {
-  static constexpr int    ROWS  = 4 / SPIKE_BASIS_PARTS;
-  static constexpr size_t ALIGN = 16;
-
-  __host__ __device__ static __forceinline__ PetscInt whole(PetscInt n) { return SpikeReal48Rows(n); }
-
-  /* Where real number q of a whole tile has its parts */
-  __device__ static __forceinline__ const char *high(const void *p, PetscInt64 q)
-  {
-    return (const char *)p + q / SPIKE_REAL48_TILE * SPIKE_REAL48_BYTES + q % SPIKE_REAL48_TILE * 4;
-  }
-  __device__ static __forceinline__ const char *low(const void *p, PetscInt64 q)
-  {
-    return (const char *)p + q / SPIKE_REAL48_TILE * SPIKE_REAL48_BYTES + SPIKE_REAL48_TILE * 4 +
-           q % SPIKE_REAL48_TILE * 2;
-  }
-  /* ... and one after the last whole tile, which begins at real number w */
-  __device__ static __forceinline__ const PetscReal *rest(const void *p, PetscInt64 q, PetscInt64 w)
-  {
-    return (const PetscReal *)((const char *)p + w / SPIKE_REAL48_TILE * SPIKE_REAL48_BYTES) + (q - w);
-  }
-
-  template <int V>
-  __device__ static __forceinline__ SpikeRows<V> load(const SpikeReal48 *p, PetscInt i, PetscInt w)
-  {
-    SpikeRows<V> rows;
-    PetscReal   *part = (PetscReal *)&rows;
-
-    if constexpr (V == ROWS) {
-      const uint4   h = *(const uint4 *)high(p, 4 * (PetscInt64)i);
-      const ushort4 l = *(const ushort4 *)low(p, 4 * (PetscInt64)i);
-
-      part[0] = __hiloint2double((int)h.x, l.x << 16);
-      part[1] = __hiloint2double((int)h.y, l.y << 16);
-      part[2] = __hiloint2double((int)h.z, l.z << 16);
-      part[3] = __hiloint2double((int)h.w, l.w << 16);
-    } else {
-      SpikeUnroll(k, SPIKE_BASIS_PARTS) {
-        const PetscInt64 q = (PetscInt64)i * SPIKE_BASIS_PARTS + k;
-
-        part[k] = i < w ? __hiloint2double(*(const int *)high(p, q), *(const unsigned short *)low(p, q) << 16)
-                        : *rest(p, q, (PetscInt64)w * SPIKE_BASIS_PARTS);
-      }
-    }
-    return rows;
-  }
-
-  /* To the nearest, ties to even */
-  __device__ static __forceinline__ void split(PetscReal v, unsigned *high, unsigned short *low)
-  {
-    const unsigned long long bits    = (unsigned long long)__double_as_longlong(v),
-                             rounded = bits + 0x7fff + (bits >> 16 & 1);
-
-    *high = (unsigned)(rounded >> 32);
-    *low  = (unsigned short)(rounded >> 16);
-  }
-
-  template <int V>
-  __device__ static __forceinline__ void store(SpikeReal48 *p, PetscInt i, PetscInt w, const SpikeRows<V> &rows)
-  {
-    const PetscReal *part = (const PetscReal *)&rows;
-
-    if constexpr (V == ROWS) {
-      uint4   h;
-      ushort4 l;
-
-      split(part[0], &h.x, &l.x);
-      split(part[1], &h.y, &l.y);
-      split(part[2], &h.z, &l.z);
-      split(part[3], &h.w, &l.w);
-      *(uint4 *)high(p, 4 * (PetscInt64)i)  = h;
-      *(ushort4 *)low(p, 4 * (PetscInt64)i) = l;
-    } else {
-      SpikeUnroll(k, SPIKE_BASIS_PARTS) {
-        const PetscInt64 q = (PetscInt64)i * SPIKE_BASIS_PARTS + k;
-
-        if (i < w) split(part[k], (unsigned *)high(p, q), (unsigned short *)low(p, q));
-        else *(PetscReal *)rest(p, q, (PetscInt64)w * SPIKE_BASIS_PARTS) = part[k];
-      }
-    }
-  }
-};
 
 /*
   The sums of a thread block over its threads, in their order, for the C right-hand sides from c0 on that are in `on`.
@@ -306,16 +171,9 @@ __device__ static __forceinline__ void SpikeBasisDotsRow(PetscInt row, PetscScal
   }
 }
 
-/* Whether a vector begins where loads of several rows may */
 static inline bool SpikeBasisWide(const PetscScalar *p)
 {
   return (size_t)p % (2 * sizeof(PetscReal)) == 0;
-}
-
-template <typename T>
-static inline bool SpikeBasisWideColumn(const T *p)
-{
-  return (size_t)p % SpikeColumn<T>::ALIGN == 0;
 }
 
 /* basis.cu */
@@ -332,9 +190,8 @@ PETSC_INTERN SpikeBasisEnd  SpikeKrylovBasisEnd(const SpikeKrylov *, const Spike
 PETSC_INTERN PetscErrorCode SpikeBasisSmooth_CUDA(const SpikeKrylovCUDA *, dim3 grid, const SpikeKrylovBasis *,
                                                   PetscInt64 ld, const SpikeBasisEnd &);
 
-/* basis_narrow.cu: the step with narrow columns, where PetscReal has double precision */
-PETSC_INTERN PetscErrorCode SpikeBasisStepNarrow_CUDA(const SpikeKrylovCUDA *, SpikeKrylovBasisStep,
-                                                      const SpikeKrylovBasis *, const SpikeKrylovBasis *,
+/* basis_narrow.cu: DOTS of narrow vectors, where PetscReal has double precision */
+PETSC_INTERN PetscErrorCode SpikeBasisDotsNarrow_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovBasis *,
                                                       const SpikeBasisEnd &);
 PETSC_INTERN PetscErrorCode SpikeKrylovToShadow_CUDA(PetscInt, const PetscScalar *, void *);
 

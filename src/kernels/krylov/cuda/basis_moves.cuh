@@ -9,10 +9,6 @@
 */
 #define SPIKE_BASIS_RESIDENT 4
 
-/* The same of kernels whose columns have type T: with narrow ones a thread has twice the rows */
-template <typename T>
-constexpr int SpikeBasisResident = SpikeColumn<T>::ROWS <= 2 ? SPIKE_BASIS_RESIDENT : 3;
-
 /* Places for M vectors, or for any number with M < 0 */
 __host__ __device__ constexpr int SpikeBasisPlaces(int M)
 {
@@ -22,39 +18,29 @@ __host__ __device__ constexpr int SpikeBasisPlaces(int M)
 /*
   UPDATE, COMBINE, or the first and then the other. UPDATE has A, B, c, a; COMBINE has E, F, f, w, and its y is `next`,
   NULL where there is none. m1, m2, m3: vectors of A and B, of E, of F. Only the kernel for any number of vectors has q.
-  Pointers are those of right-hand side 0; the next one is ld further. A, B, E, F, Y and
-  Z are columns of type T
+  Pointers are those of right-hand side 0; the next one is ld further
 */
-template <int MFIRST, int MSECOND, typename T>
+template <int MFIRST, int MSECOND>
 struct SpikeBasisMoves {
-  SpikeBasisPointers<SpikeBasisPlaces(MFIRST), T>  A, B;
-  SpikeBasisPointers<SpikeBasisPlaces(MSECOND), T> E, F;
-  const PetscScalar                               *c, *a, *f, *w, *g;
-  PetscScalar                                     *x, *y, *z, *r, *q, *p, *next;
-  T                                               *Y, *Z; /* narrow: the new y and z are stored here, and only here */
-  PetscInt64                                       ld;
-  int                                              m1, m2, m3;
-  bool                                             update;
+  SpikeBasisPointers<SpikeBasisPlaces(MFIRST)>  A, B;
+  SpikeBasisPointers<SpikeBasisPlaces(MSECOND)> E, F;
+  const PetscScalar                            *c, *a, *f, *w, *g;
+  PetscScalar                                  *x, *y, *z, *r, *q, *p, *next;
+  PetscInt64                                    ld;
+  int                                           m1, m2, m3;
+  bool                                          update;
 };
 
-/*
-  Rows of the right-hand side at offset o. A row is read before any of it is written, except q and p, read only here,
-  and x, r, Y, Z beside narrow columns, none of which they are: their registers are free before E and F come
-*/
-template <int V, int MFIRST, int MSECOND, typename T>
-__device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBasisMoves<MFIRST, MSECOND, T> &b,
+/* Rows of the right-hand side at offset o. A row is read before any of it is written, except q and p, read only here */
+template <int V, int MFIRST, int MSECOND>
+__device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBasisMoves<MFIRST, MSECOND> &b,
                                                       PetscInt64 o, const PetscScalar c[], const PetscScalar f[],
-                                                      PetscScalar a, PetscScalar w, PetscScalar smooth, PetscInt whole,
-                                                      PetscScalar d[])
+                                                      PetscScalar a, PetscScalar w, PetscScalar smooth, PetscScalar d[])
 {
-  constexpr bool narrow = !std::is_same_v<T, PetscScalar>;
-  /* columns whose loads are on their way at once: of 4 rows fewer have registers */
-  constexpr bool few = narrow && (MFIRST < 0 || MFIRST + MSECOND > 4);
-  constexpr int  u1  = MFIRST < 0 || few ? (few ? 2 : 4) : SpikeBasisPlaces(MFIRST),
-                u2   = MSECOND < 0 || few ? (few ? 2 : 4) : SpikeBasisPlaces(MSECOND);
-  const int    m1 = MFIRST < 0 ? b.m1 : MFIRST, m2 = MSECOND < 0 ? b.m2 : MSECOND;
-  const bool   has = MFIRST < 0 && b.q;
-  SpikeRows<V> y, z, x, r, q, p, g, u;
+  constexpr int u1 = MFIRST < 0 ? 4 : SpikeBasisPlaces(MFIRST), u2 = MSECOND < 0 ? 4 : SpikeBasisPlaces(MSECOND);
+  const int     m1 = MFIRST < 0 ? b.m1 : MFIRST, m2 = MSECOND < 0 ? b.m2 : MSECOND;
+  const bool    has = MFIRST < 0 && b.q;
+  SpikeRows<V>  y, z, x, r, q, p, g, u;
 
   if (b.r) r = SpikeRowsLoad<V>(b.r + o, i);
   if (b.update) {
@@ -73,8 +59,8 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
     }
 #pragma unroll(u1)
     for (int j = 0; j < m1; j++) {
-      SpikeRowsAxpy(-c[j], SpikeColumn<T>::template load<V>(b.A.v[j] + o, i, whole), z);
-      SpikeRowsAxpy(-c[j], SpikeColumn<T>::template load<V>(b.B.v[j] + o, i, whole), y);
+      SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(b.A.v[j] + o, i), z);
+      SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(b.B.v[j] + o, i), y);
     }
     if (b.x) {
       SpikeRowsAxpy(a, y, x);
@@ -90,41 +76,31 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
         SpikeRowsDot(r, r, d[3]);
       } else SpikeRowsDot(r, r, d[0]);
     }
-    if constexpr (narrow) {
-      if (b.Y) {
-        SpikeColumn<T>::template store<V>(b.Y, i, whole, y);
-        SpikeColumn<T>::template store<V>(b.Z, i, whole, z);
-      }
-      if (b.x) {
-        SpikeRowsStore<V>(b.x, i, x);
-        SpikeRowsStore<V>(b.r, i, r);
-      }
-    }
   }
   if (b.next) {
     g = r;
     SpikeUnroll(v, V) u.e[v] = 0.0;
     if (MSECOND < 0) {
 #pragma unroll(u2)
-      for (int j = 0; j < m2; j++) SpikeRowsAxpy(-f[j], SpikeColumn<T>::template load<V>(b.E.v[j] + o, i, whole), g);
+      for (int j = 0; j < m2; j++) SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j] + o, i), g);
 #pragma unroll(u2)
-      for (int j = 0; j < b.m3; j++) SpikeRowsAxpy(f[j], SpikeColumn<T>::template load<V>(b.F.v[j] + o, i, whole), u);
+      for (int j = 0; j < b.m3; j++) SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(b.F.v[j] + o, i), u);
     } else {
 #pragma unroll(u2)
       for (int j = 0; j < m2; j++) {
-        SpikeRowsAxpy(-f[j], SpikeColumn<T>::template load<V>(b.E.v[j] + o, i, whole), g);
-        SpikeRowsAxpy(f[j], SpikeColumn<T>::template load<V>(b.F.v[j] + o, i, whole), u);
+        SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j] + o, i), g);
+        SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(b.F.v[j] + o, i), u);
       }
     }
     SpikeRowsAxpy(w, g, u);
     SpikeRowsStore<V>(b.next + o, i, u);
   }
   if (b.update) {
-    if (narrow ? m1 && !b.Y : m1) {
+    if (m1) {
       SpikeRowsStore<V>(b.y + o, i, y);
       SpikeRowsStore<V>(b.z + o, i, z);
     }
-    if (!narrow && b.x) {
+    if (b.x) {
       SpikeRowsStore<V>(b.x + o, i, x);
       SpikeRowsStore<V>(b.r + o, i, r);
     }
@@ -133,15 +109,12 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
 
 /*
   Moves each vector once: 2 m1 + 8 words a row for UPDATE, with q four more; 2 m2 + 1 for a COMBINE that follows, one
-  more alone. Of narrow columns 3/4 words. Rows as in SpikeBasisDots(). MANYRHS: blockIdx.y is the right-hand
-  side
+  more alone. Rows as in SpikeBasisDots(). MANYRHS: blockIdx.y is the right-hand side
 */
-template <int MFIRST, int MSECOND, bool MANYRHS, typename T>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, MANYRHS ? 3 : SpikeBasisResident<T>)
-  SpikeBasisMove(PetscInt n, SpikeBasisMoves<MFIRST, MSECOND, T> b, bool wide, SpikeBasisEnd e)
+template <int MFIRST, int MSECOND, bool MANYRHS>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, MANYRHS ? 3 : SPIKE_BASIS_RESIDENT)
+  SpikeBasisMove(PetscInt n, SpikeBasisMoves<MFIRST, MSECOND> b, bool wide, SpikeBasisEnd e)
 {
-  constexpr int    V     = SpikeColumn<T>::ROWS;
-  const PetscInt   whole = SpikeColumn<T>::whole(n);
   const PetscInt   begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
   const int        t = threadIdx.x, rhs = MANYRHS ? blockIdx.y : 0;
   const PetscInt64 o = MANYRHS ? rhs * b.ld : 0, small = MANYRHS ? (PetscInt64)rhs * e.nsmall : 0;
@@ -160,19 +133,16 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, MANYRHS ? 3 : SpikeBasis
   if (t < b.m2 || t < b.m3) f[t] = b.f[small + t];
   __syncthreads();
   if (wide)
-    for (PetscInt i = begin; i < whole / V; i += stride) SpikeMovesRows<V>(i, b, o, c, f, a, w, smooth, whole, d);
-  for (PetscInt i = wide ? whole + begin : begin; i < n; i += stride)
-    SpikeMovesRows<1>(i, b, o, c, f, a, w, smooth, whole, d);
+    for (PetscInt i = begin; i < n / 2; i += stride) SpikeMovesRows<2, MFIRST, MSECOND>(i, b, o, c, f, a, w, smooth, d);
+  for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride)
+    SpikeMovesRows<1, MFIRST, MSECOND>(i, b, o, c, f, a, w, smooth, d);
   if (e.nsums) SpikeBasisSums<S, 0>(d, e.nsums, 0, e, rhs);
 }
 
-/*
-  The arguments of both steps, either of which may be NULL; returns whether all vectors begin where loads of several
-  rows may
-*/
-template <int MFIRST, int MSECOND, typename T>
+/* The arguments of both steps, either of which may be NULL; returns whether all vectors begin with a pair of rows */
+template <int MFIRST, int MSECOND>
 static bool SpikeMovesMake(const SpikeKrylovBasis *update, const SpikeKrylovBasis *combine,
-                           SpikeBasisMoves<MFIRST, MSECOND, T> *b)
+                           SpikeBasisMoves<MFIRST, MSECOND> *b)
 {
   bool wide = true;
 
@@ -189,13 +159,10 @@ static bool SpikeMovesMake(const SpikeKrylovBasis *update, const SpikeKrylovBasi
     b->r      = update->r;
     b->q      = update->q;
     b->p      = update->p;
-    b->Y      = (T *)update->Y;
-    b->Z      = (T *)update->Z;
-    wide      = SpikeBasisWideColumn(b->Y) && SpikeBasisWideColumn(b->Z);
     for (int j = 0; j < b->m1; j++) {
-      b->A.v[j] = (T *)update->A[update->first + j];
-      b->B.v[j] = (T *)update->B[update->first + j];
-      wide      = wide && SpikeBasisWideColumn(b->A.v[j]) && SpikeBasisWideColumn(b->B.v[j]);
+      b->A.v[j] = update->A[update->first + j];
+      b->B.v[j] = update->B[update->first + j];
+      wide      = wide && SpikeBasisWide(b->A.v[j]) && SpikeBasisWide(b->B.v[j]);
     }
   }
   if (combine) {
@@ -206,12 +173,12 @@ static bool SpikeMovesMake(const SpikeKrylovBasis *update, const SpikeKrylovBasi
     b->next = combine->y;
     if (!b->r) b->r = combine->r;
     for (int j = 0; j < b->m2; j++) {
-      b->E.v[j] = (T *)combine->A[combine->first + j];
-      wide      = wide && SpikeBasisWideColumn(b->E.v[j]);
+      b->E.v[j] = combine->A[combine->first + j];
+      wide      = wide && SpikeBasisWide(b->E.v[j]);
     }
     for (int j = 0; j < b->m3; j++) {
-      b->F.v[j] = (T *)combine->B[combine->first + j];
-      wide      = wide && SpikeBasisWideColumn(b->F.v[j]);
+      b->F.v[j] = combine->B[combine->first + j];
+      wide      = wide && SpikeBasisWide(b->F.v[j]);
     }
   }
   return wide && SpikeBasisWide(b->x) && SpikeBasisWide(b->y) && SpikeBasisWide(b->z) && SpikeBasisWide(b->r) &&

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* basis_narrow.cu: basis steps with narrow columns */
-#include "basis_step.cuh"
+/* basis_narrow.cu: narrow vectors of DOTS */
+#include "basis_dots.cuh"
 
-PetscErrorCode SpikeBasisStepNarrow_CUDA(const SpikeKrylovCUDA *h, SpikeKrylovBasisStep step, const SpikeKrylovBasis *b,
-                                         const SpikeKrylovBasis *combine, const SpikeBasisEnd &e)
+PetscErrorCode SpikeBasisDotsNarrow_CUDA(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
 {
   PetscFunctionBegin;
-  if constexpr (std::is_same_v<PetscReal, double>)
-    PetscCall((SpikeBasisStepOf<SpikeBF16, SpikeReal48>(h, step, b, combine, e)));
+  if constexpr (std::is_same_v<PetscReal, double>) PetscCall(SpikeDotsSelect<SpikeBF16>(h, b, e));
   else SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "PetscReal has no more digits");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

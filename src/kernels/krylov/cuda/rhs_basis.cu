@@ -92,12 +92,12 @@ PetscErrorCode SpikeKrylovRhsBasisStep_CUDA(SpikeKrylovRhs *s, PetscInt width, S
   } else if (step == SPIKE_KRYLOV_SMOOTH)
     PetscCall(SpikeBasisSmooth_CUDA(&d->h, dim3(SpikeRhsBlocks(d, n), (unsigned)width), b, ld, e));
   else {
-    SpikeBasisMoves<-1, -1, PetscScalar> moves;
+    SpikeBasisMoves<-1, -1> moves;
 
     if (step == SPIKE_KRYLOV_UPDATE) wide = SpikeMovesMake(b, combine, &moves) && wide;
     else wide = SpikeMovesMake(NULL, b, &moves) && wide;
     moves.ld = ld;
-    PetscCall(SpikeBasisLaunch(SpikeBasisMove<-1, -1, true, PetscScalar>, &d->h,
+    PetscCall(SpikeBasisLaunch(SpikeBasisMove<-1, -1, true>, &d->h,
                                dim3(SpikeRhsBlocks(d, SpikeKrylovRounds(n, wide)), (unsigned)width), e, n, moves, wide,
                                e));
   }

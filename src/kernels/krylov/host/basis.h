@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  basis.h: the host loops over the basis steps of a Krylov method, for one instruction set; included after template.h.
+  basis.h: the host loops over the basis steps of a Krylov method, for one instruction set; included after template.h
+  and narrow.h.
 
   Rows are taken KB_ROWS at a time, so that the vectors which all columns meet stay in cache and each vector comes from
   memory once.
@@ -52,55 +53,6 @@ SPIKE_INLINE const PetscScalar *kb_shadow(const SpikeKrylovBasis *b, const Petsc
   return room;
 }
 
-/* The same of a column of COMBINE or UPDATE; i is a multiple of KB_ROWS, which are whole tiles */
-SPIKE_INLINE const PetscScalar *kb_rows(const SpikeKrylovBasis *b, const PetscScalar *column, PetscInt i, PetscInt m,
-                                        PetscScalar *room)
-{
-  const PetscInt parts = m * SPIKE_REAL48_PARTS, whole = SpikeReal48Rows(m) * SPIKE_REAL48_PARTS;
-  const char    *tile = (const char *)column + (size_t)i * SPIKE_REAL48_PARTS / SPIKE_REAL48_TILE * SPIKE_REAL48_BYTES;
-  PetscReal     *out  = (PetscReal *)room;
-
-  if (!b->narrow) return column + i;
-  for (PetscInt t = 0; t < whole; t += SPIKE_REAL48_TILE, tile += SPIKE_REAL48_BYTES) {
-    const unsigned int   *high = (const unsigned int *)tile;
-    const unsigned short *low  = (const unsigned short *)(high + SPIKE_REAL48_TILE);
-    unsigned long long    bits[SPIKE_REAL48_TILE];
-    double                v[SPIKE_REAL48_TILE];
-
-    for (PetscInt l = 0; l < SPIKE_REAL48_TILE; l++)
-      bits[l] = (unsigned long long)high[l] << 32 | (unsigned long long)low[l] << 16;
-    memcpy(v, bits, sizeof(v));
-    for (PetscInt l = 0; l < SPIKE_REAL48_TILE; l++) out[t + l] = (PetscReal)v[l];
-  }
-  memcpy(out + whole, tile, (size_t)(parts - whole) * sizeof(*out));
-  return room;
-}
-
-/* Rows i to i + m - 1 of a column <- y */
-SPIKE_INLINE void kb_round(PetscInt i, PetscInt m, const PetscScalar *y, void *column)
-{
-  const PetscInt   parts = m * SPIKE_REAL48_PARTS, whole = SpikeReal48Rows(m) * SPIKE_REAL48_PARTS;
-  char            *tile = (char *)column + (size_t)i * SPIKE_REAL48_PARTS / SPIKE_REAL48_TILE * SPIKE_REAL48_BYTES;
-  const PetscReal *in   = (const PetscReal *)y;
-
-  for (PetscInt t = 0; t < whole; t += SPIKE_REAL48_TILE, tile += SPIKE_REAL48_BYTES) {
-    unsigned int      *high = (unsigned int *)tile;
-    unsigned short    *low  = (unsigned short *)(high + SPIKE_REAL48_TILE);
-    unsigned long long bits[SPIKE_REAL48_TILE];
-    double             v[SPIKE_REAL48_TILE];
-
-    for (PetscInt l = 0; l < SPIKE_REAL48_TILE; l++) v[l] = (double)in[t + l];
-    memcpy(bits, v, sizeof(v));
-    for (PetscInt l = 0; l < SPIKE_REAL48_TILE; l++) {
-      const unsigned long long rounded = bits[l] + 0x7fff + (bits[l] >> 16 & 1);
-
-      high[l] = (unsigned int)(rounded >> 32);
-      low[l]  = (unsigned short)(rounded >> 16);
-    }
-  }
-  memcpy(tile, in + whole, (size_t)(parts - whole) * sizeof(*in));
-}
-
 #define KB_CHUNKS(b) for (PetscInt i = 0, m; m = PetscMin((PetscInt)KB_ROWS, (b)->n - i), i < (b)->n; i += KB_ROWS)
 
 static void SPIKE_PASTE3(kb_dots, loop, SPIKE_ISA)(const SpikeKrylovBasis *b, PetscScalar sums[])
@@ -124,7 +76,6 @@ static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBasis *b,
 {
   const PetscInt    k = b->last - b->first;
   const PetscScalar a = b->a ? *b->a : (PetscScalar)1.0;
-  PetscScalar       room[KB_ROWS];
 
   KB_CHUNKS(b)
   {
@@ -138,8 +89,8 @@ static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBasis *b,
       for (PetscInt l = 0; l < m; l++) y[l] = LANES_MUL(a, r[l]);
     }
     for (PetscInt j = 0; j < k; j++) {
-      if (b->A) kb_axpy(m, -LANES_MUL(a, b->c[j]), kb_rows(b, b->A[b->first + j], i, m, room), y);
-      if (b->B && (j || !over)) kb_axpy(m, b->c[j], kb_rows(b, b->B[b->first + j], i, m, room), y);
+      if (b->A) kb_axpy(m, -LANES_MUL(a, b->c[j]), b->A[b->first + j] + i, y);
+      if (b->B && (j || !over)) kb_axpy(m, b->c[j], b->B[b->first + j] + i, y);
     }
   }
 }
@@ -148,33 +99,20 @@ static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBasis *b, 
 {
   const PetscInt    k = b->last - b->first;
   const PetscScalar a = b->x ? *b->a : (PetscScalar)0.0;
-  PetscScalar       room[KB_ROWS], newy[KB_ROWS], newz[KB_ROWS];
 
   for (PetscInt j = 0; j < (b->q ? 4 : 1); j++) sums[j] = 0.0;
   KB_CHUNKS(b)
   {
-    PetscScalar *y = b->y + i, *z = b->z + i;
-
-    if (b->Y) {
-      memcpy(newy, y, m * sizeof(*y));
-      memcpy(newz, z, m * sizeof(*z));
-      y = newy;
-      z = newz;
-    }
     for (PetscInt j = 0; j < k; j++) {
-      kb_axpy(m, -b->c[j], kb_rows(b, b->A[b->first + j], i, m, room), z);
-      kb_axpy(m, -b->c[j], kb_rows(b, b->B[b->first + j], i, m, room), y);
-    }
-    if (b->Y) {
-      kb_round(i, m, y, b->Y);
-      kb_round(i, m, z, b->Z);
+      kb_axpy(m, -b->c[j], b->A[b->first + j] + i, b->z + i);
+      kb_axpy(m, -b->c[j], b->B[b->first + j] + i, b->y + i);
     }
     if (b->x) {
       PetscScalar *r = b->r + i;
 
       if (b->q) kb_nearer(m, *b->g, r, b->q + i, b->x + i, b->p + i);
-      kb_axpy(m, a, y, b->x + i);
-      kb_axpy(m, -a, z, r);
+      kb_axpy(m, a, b->y + i, b->x + i);
+      kb_axpy(m, -a, b->z + i, r);
       if (b->q) {
         PetscScalar d[KB_ROWS];
 
