@@ -202,7 +202,7 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
 static PetscErrorCode TestDiagonal(SpikeKrylov *cuda, PetscInt n)
 {
   std::vector<PetscScalar> x(n + 1), y(n + 1);
-  std::vector<float>       want(SPIKE_REAL48_PARTS * n + 1), got(SPIKE_REAL48_PARTS * n + 1);
+  std::vector<float>       want(REAL_PARTS * n + 1), got(REAL_PARTS * n + 1);
   const size_t             bytes = (n + 1) * sizeof(PetscScalar), low = got.size() * sizeof(float);
   PetscScalar             *dx, *dy;
   float                   *d;
@@ -422,10 +422,10 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
   PetscCallCUDA(cudaMalloc((void **)&daa, (nz + 1) * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMalloc((void **)&dv, 5 * n * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMalloc((void **)&dy, n * sizeof(PetscScalar)));
-  PetscCallCUDA(cudaMalloc((void **)&dsingle, SPIKE_REAL48_PARTS * n * sizeof(*single)));
-  PetscCall(PetscMalloc1(SPIKE_REAL48_PARTS * n, &single));
+  PetscCallCUDA(cudaMalloc((void **)&dsingle, REAL_PARTS * n * sizeof(*single)));
+  PetscCall(PetscMalloc1(REAL_PARTS * n, &single));
   NarrowDiagonal(n, v + 4 * n, single);
-  PetscCallCUDA(cudaMemcpy(dsingle, single, SPIKE_REAL48_PARTS * n * sizeof(*single), cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMemcpy(dsingle, single, REAL_PARTS * n * sizeof(*single), cudaMemcpyHostToDevice));
   PetscCall(PetscFree(single));
   PetscCallCUDA(cudaMemcpy(dai, ai, (n + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice));
   PetscCallCUDA(cudaMemcpy(daj, aj, nz * sizeof(PetscInt), cudaMemcpyHostToDevice));

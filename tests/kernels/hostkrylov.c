@@ -209,7 +209,7 @@ static PetscErrorCode NarrowProducts(SpikeKrylov *s, const SpikeKrylovCSR *csr, 
   float             *single;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc3(csr->n, &y, csr->nz, &low, SPIKE_REAL48_PARTS * csr->n, &single));
+  PetscCall(PetscMalloc3(csr->n, &y, csr->nz, &low, REAL_PARTS * csr->n, &single));
   NarrowDiagonal(csr->n, scale, single);
   NarrowNumbers(precision, csr->nz, csr->aa, low);
   w[0] = (PetscScalar *)x;
@@ -435,11 +435,11 @@ static PetscErrorCode TestSingle(SpikeKrylov *s, SpikeKrylovStep step, PetscInt 
   const PetscInt             diagonal = SpikeKrylovDiagonal(step), ld = n + 2;
   PetscScalar *a, *b, *v[SPIKE_KRYLOV_MAXVECTORS], *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
   float       *d, *want;
-  const size_t bytes = (size_t)(SPIKE_REAL48_PARTS * n + 1) * sizeof(*d);
+  const size_t bytes = (size_t)(REAL_PARTS * n + 1) * sizeof(*d);
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc4(info->nvectors * ld, &a, info->nvectors * ld, &b, SPIKE_REAL48_PARTS * n + 1, &d,
-                         SPIKE_REAL48_PARTS * n + 1, &want));
+  PetscCall(
+    PetscMalloc4(info->nvectors * ld, &a, info->nvectors * ld, &b, REAL_PARTS * n + 1, &d, REAL_PARTS * n + 1, &want));
   memset(a, 0xff, info->nvectors * ld * sizeof(*a)); /* not numbers */
   for (PetscInt k = 0; k < info->nvectors; k++) {
     v[k] = a + k * ld + 1;

@@ -7,6 +7,8 @@
 #include "kernels/krylov/krylov.h"
 #include <math.h>
 
+#define REAL_PARTS ((PetscInt)(sizeof(PetscScalar) / sizeof(PetscReal))) /* real numbers of a PetscScalar */
+
 /* v with so many significant bits, to the nearest, ties to even */
 static inline double NarrowBits(double v, int bits)
 {
