@@ -483,6 +483,16 @@ static double CountOthers(const std::vector<PetscScalar> &a, const std::vector<P
   return count;
 }
 
+/* Not where most partitions are much shorter than the longest: codes would be longer than the columns */
+static bool IsMapSmall(const Problem &pr, const SpikeTiles &t)
+{
+  const std::vector<PetscInt> &ai   = pr.ai[0];
+  PetscInt                     most = 0;
+
+  for (PetscInt i = 0; i < pr.n; i++) most = PetscMax(most, ai[i + 1] - ai[i]);
+  return 128.0 * ((most + 3) / 4) * pr.np * t.tilerows <= 4.0 * ai[pr.n] + 65536;
+}
+
 /*
   A fill that may be left to the factorization, twice, with the values at an odd place the second time: factors,
   couplings, sums and pivots as from both apart. Bands of one tile on either side, with all entries in them, are left to
@@ -505,7 +515,7 @@ static void TestLate(Problem &pr, const SpikeCSR parts[], const PetscInt *newrow
   s.late = PETSC_TRUE;
   leaves = !PetscDefined(USE_COMPLEX) && PetscDefined(USE_REAL_DOUBLE) && h->t.T > 16 && h->t.QL <= 1 && h->t.QU <= 1 &&
            h->t.tilerows >= 10 && pr.n >= 100 && (pr.kind == 0 || pr.kind == 4) &&
-           pr.precision == PETSC_SPIKE_PRECISION_DOUBLE;
+           pr.precision == PETSC_SPIKE_PRECISION_DOUBLE && IsMapSmall(pr, h->t);
   CheckCUDA(cudaMalloc((void **)&odd, (pr.aa[0].size() + 1) * sizeof(*odd)));
   CheckCUDA(cudaMemset(odd, 0xFF, sizeof(*odd)));
   CheckCUDA(cudaMemcpy(odd + 1, parts[0].aa, pr.aa[0].size() * sizeof(*odd), cudaMemcpyDeviceToDevice));
