@@ -31,7 +31,7 @@ struct SpikeBasisPointers {
 
 /* V rows of a vector: loads of up to 16 bytes */
 template <int V>
-struct alignas(PetscScalar) alignas(PetscMin(V * sizeof(PetscReal), (size_t)16)) SpikeRows {
+struct alignas(PetscMax(alignof(PetscScalar), PetscMin(V * sizeof(PetscReal), (size_t)16))) SpikeRows {
   PetscScalar e[V];
 };
 
