@@ -17,6 +17,7 @@ static char help[] = "Fused Krylov methods with the values of the matrix in lowe
 #include <petscspike.h>
 #include "common/bandcase.h"
 #include "common/poisson.h"
+#include "common/residual.h"
 
 /* Uniform in [0, 1), the same for both ends of an edge */
 static PetscReal UniformEdge(PetscInt i, PetscInt j)
@@ -82,14 +83,13 @@ static PetscErrorCode Method(Mat A, PetscInt label, PetscInt points, KSPType typ
   for (int p = 0; p < 3; p++) {
     KSP                ksp;
     PC                 pc;
-    Vec                x, b, r;
-    PetscReal          best = PETSC_MAX_REAL, rnorm, bnorm;
+    Vec                x, b;
+    PetscReal          best = PETSC_MAX_REAL, residual;
     PetscInt           k;
     KSPFusedInfo       info;
     KSPConvergedReason reason;
 
     PetscCall(MatCreateVecs(A, &x, &b));
-    PetscCall(VecDuplicate(b, &r));
     PetscCall(VecSet(b, 1.0));
     PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
     PetscCall(KSPSetOperators(ksp, A, A));
@@ -111,10 +111,7 @@ static PetscErrorCode Method(Mat A, PetscInt label, PetscInt points, KSPType typ
     PetscCall(KSPGetIterationNumber(ksp, &k));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(KSPFusedGetInfo(ksp, &info));
-    PetscCall(MatMult(A, x, r));
-    PetscCall(VecAYPX(r, -1.0, b));
-    PetscCall(VecNorm(r, NORM_2, &rnorm));
-    PetscCall(VecNorm(b, NORM_2, &bnorm));
+    PetscCall(GetResidual(A, b, x, &residual));
     if (!p) {
       seconds = best;
       its     = k;
@@ -123,13 +120,12 @@ static PetscErrorCode Method(Mat A, PetscInt label, PetscInt points, KSPType typ
                           "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-10s %-7s %6" PetscInt_FMT
                           " %6.3f %10.3f %6.3f %9.2e %4" PetscInt_FMT "  %s, %s %s%s, %s\n",
                           label, points, pctype, type, names[p], k, (double)k / PetscMax(1, its), (double)(1e3 * best),
-                          (double)(best / seconds), (double)(rnorm / bnorm), info.replacements, info.backend,
+                          (double)(best / seconds), (double)residual, info.replacements, info.backend,
                           KSPFusedSpMVTypes[info.product], names[info.precision], info.widened ? " (given up)" : "",
                           KSPConvergedReasons[reason]));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&b));
-    PetscCall(VecDestroy(&r));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -171,15 +167,14 @@ static PetscErrorCode Band(MPI_Comm comm, MatType mattype, const PetscReal band[
     for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(rows); p++) {
       KSP                ksp;
       PC                 pc;
-      Vec                x, b, r;
-      PetscReal          best[2] = {PETSC_MAX_REAL, PETSC_MAX_REAL}, rnorm, bnorm;
+      Vec                x, b;
+      PetscReal          best[2] = {PETSC_MAX_REAL, PETSC_MAX_REAL}, residual;
       PetscInt           its;
       PetscLogDouble     t0, t1, t2;
       KSPFusedInfo       info;
       KSPConvergedReason reason;
 
       PetscCall(MatCreateVecs(A, &x, &b));
-      PetscCall(VecDuplicate(b, &r));
       PetscCall(VecSet(b, 1.0));
       PetscCall(KSPCreate(comm, &ksp));
       PetscCall(KSPSetOperators(ksp, A, A));
@@ -204,10 +199,7 @@ static PetscErrorCode Band(MPI_Comm comm, MatType mattype, const PetscReal band[
       PetscCall(KSPGetIterationNumber(ksp, &its));
       PetscCall(KSPGetConvergedReason(ksp, &reason));
       PetscCall(KSPFusedGetInfo(ksp, &info));
-      PetscCall(MatMult(A, x, r));
-      PetscCall(VecAYPX(r, -1.0, b));
-      PetscCall(VecNorm(r, NORM_2, &rnorm));
-      PetscCall(VecNorm(b, NORM_2, &bnorm));
+      PetscCall(GetResidual(A, b, x, &residual));
       if (!p)
         for (int k = 0; k < 2; k++) before[k] = best[k];
       PetscCall(PetscPrintf(comm,
@@ -216,13 +208,12 @@ static PetscErrorCode Band(MPI_Comm comm, MatType mattype, const PetscReal band[
                             types[t], products[rows[p].products],
                             p && !rows[p].set ? "by itself" : factors[rows[p].factors], its, (double)(1e3 * best[0]),
                             (double)(best[0] / before[0]), (double)(1e3 * best[1]), (double)(best[1] / before[1]),
-                            (double)((best[0] + best[1]) / (before[0] + before[1])), (double)(rnorm / bnorm),
+                            (double)((best[0] + best[1]) / (before[0] + before[1])), (double)residual,
                             info.replacements, info.backend, KSPFusedSpMVTypes[info.product], products[info.precision],
                             info.widened ? " (given up)" : "", KSPConvergedReasons[reason]));
       PetscCall(KSPDestroy(&ksp));
       PetscCall(VecDestroy(&x));
       PetscCall(VecDestroy(&b));
-      PetscCall(VecDestroy(&r));
     }
   }
   PetscCall(MatDestroy(&A));

@@ -126,19 +126,6 @@ static PetscErrorCode MakeRhs(Mat A, Vec x, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt *its, PetscReal *residual, KSPConvergedReason *reason)
-{
-  Mat A;
-
-  PetscFunctionBegin;
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, reason));
-  PetscCall(KSPGetIterationNumber(ksp, its));
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(SpikeTestResidual(A, b, x, residual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Iterations in double precision with the plate's values, A, that come later than those of the first setup */
 static PetscErrorCode SolveLater(KSPType type, Mat A, PetscBool left, PetscInt n, Vec x, Vec b, PetscInt *its)
 {
@@ -155,7 +142,7 @@ static PetscErrorCode SolveLater(KSPType type, Mat A, PetscBool left, PetscInt n
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(Fill(PLATE, B));
   PetscCall(MakeRhs(A, x, b));
-  PetscCall(Solve(ksp, b, x, its, &residual, &reason));
+  PetscCall(KSPTestSolveAny(ksp, b, x, its, &residual, &reason));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -187,7 +174,7 @@ static PetscErrorCode TestKinds(KSPType type, PetscInt n, PetscBool left)
     PetscCall(MatCreateVecs(A, &x, &b));
     PetscCall(MakeRhs(A, x, b));
     PetscCall(Create(type, A, KSP_FUSED_PRECISION_DOUBLE, left, &ksp, &pc));
-    PetscCall(Solve(ksp, b, x, &its[0], &residual[0], &reason[0]));
+    PetscCall(KSPTestSolveAny(ksp, b, x, &its[0], &residual[0], &reason[0]));
     PetscCall(PCSpikeGetInfo(pc, &info[0]));
     PetscCall(KSPDestroy(&ksp));
     first = its[0];
@@ -205,7 +192,7 @@ static PetscErrorCode TestKinds(KSPType type, PetscInt n, PetscBool left)
           PetscCall(Fill((Kind)kind, B));
         }
         PetscCall(MakeRhs(A, x, b));
-        PetscCall(Solve(ksp, b, x, &its[1], &residual[1], &reason[1]));
+        PetscCall(KSPTestSolveAny(ksp, b, x, &its[1], &residual[1], &reason[1]));
         PetscCall(
           SpikeTestCheck((PetscBool)(reason[1] == reason[0] || reason[1] > 0),
                          "%s: ended with %s after %" PetscInt_FMT " iterations, else with %s after %" PetscInt_FMT,
@@ -228,7 +215,7 @@ static PetscErrorCode TestKinds(KSPType type, PetscInt n, PetscBool left)
         if (!later && (kind == SYSTEMS || kind == LINE)) PetscCall(CheckFactors(pc, "double", where));
         if (kind == PLATE && later) {
           PetscCall(CheckFactors(pc, "double", where));
-          PetscCall(Solve(ksp, b, x, &its[1], &residual[1], &reason[1])); /* not tried again */
+          PetscCall(KSPTestSolveAny(ksp, b, x, &its[1], &residual[1], &reason[1])); /* not tried again */
           PetscCall(CheckGivenUp(ksp, PETSC_FALSE, where));
           PetscCall(CheckFactors(pc, "double", where));
           /* factors that are not given up have not looked at the later values either: as many as in double precision */
@@ -267,35 +254,35 @@ static PetscErrorCode TestChoice(KSPType type, PetscInt n)
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(MakeRhs(A, x, b));
   PetscCall(Create(type, A, KSP_FUSED_PRECISION_SINGLE, PETSC_FALSE, &ksp, &pc));
-  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(KSPTestSolveAny(ksp, b, x, &its, &residual, &reason));
   PetscCall(CheckFactors(pc, whole, "first"));
   PetscCall(PCSpikeGetPrecision(pc, &precision));
   PetscCall(SpikeTestCheck((PetscBool)(precision == FULL), "PCSpikeGetPrecision() returns what nobody set"));
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 1), "%" PetscInt_FMT " setups from scratch", info.rebuilds));
   PetscCall(MatScale(A, 2.0)); /* refilled */
-  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(KSPTestSolveAny(ksp, b, x, &its, &residual, &reason));
   PetscCall(CheckFactors(pc, whole, "other values"));
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 1 && info.refills == 1),
                            "other values: %" PetscInt_FMT " setups from scratch, %" PetscInt_FMT " refills",
                            info.rebuilds, info.refills));
   PetscCall(KSPFusedSetPrecision(ksp, KSP_FUSED_PRECISION_DOUBLE));
-  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(KSPTestSolveAny(ksp, b, x, &its, &residual, &reason));
   PetscCall(CheckFactors(pc, "double", "the option has changed"));
   PetscCall(KSPFusedSetPrecision(ksp, KSP_FUSED_PRECISION_AUTO));
-  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(KSPTestSolveAny(ksp, b, x, &its, &residual, &reason));
   PetscCall(CheckFactors(pc, whole, "the option has changed back"));
   PetscCall(PCSpikeSetPrecision(pc, FULL)); /* the user's choice */
-  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(KSPTestSolveAny(ksp, b, x, &its, &residual, &reason));
   PetscCall(CheckFactors(pc, "double", "the user's choice"));
   PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_FP16));
-  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(KSPTestSolveAny(ksp, b, x, &its, &residual, &reason));
   PetscCall(CheckFactors(pc, "fp16", "the user's choice"));
   PetscCall(PCSetType(pc, PCJACOBI));
-  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(KSPTestSolveAny(ksp, b, x, &its, &residual, &reason));
   PetscCall(PCSetType(pc, PCSPIKE)); /* a new one, of which nobody has chosen anything */
-  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(KSPTestSolveAny(ksp, b, x, &its, &residual, &reason));
   PetscCall(CheckFactors(pc, whole, "another type, and back"));
   /* one PC for two KSPs that differ, set up by one of them already */
   PetscCall(Create(type, A, KSP_FUSED_PRECISION_DOUBLE, PETSC_FALSE, &other, &pc));
@@ -348,7 +335,7 @@ static PetscErrorCode TestFeatures(KSPType type, PetscInt n)
     if (k == 1) PetscCall(PCSpikeSetDirect(pc, PETSC_BOOL3_TRUE));
     if (k == 2) PetscCall(PCSpikeSetTridiagonalType(pc, PC_SPIKE_TRIDIAGONAL_CR));
     if (k == 3) PetscCall(PCSpikeSetBatchType(pc, PC_SPIKE_BATCH_ALWAYS));
-    PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+    PetscCall(KSPTestSolveAny(ksp, b, x, &its, &residual, &reason));
     PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s", where[k], KSPConvergedReasons[reason]));
     PetscCall(CheckFactors(pc, "double", where[k]));
     PetscCall(KSPDestroy(&ksp));
@@ -389,7 +376,7 @@ static PetscErrorCode TestParts(KSPType type, PetscInt nx, PetscBool device)
       PetscCall(KSPSetNormType(ksp, norms[k]));
       PetscCall(PCSpikeSetBandwidth(pc, 2, 2));
       PetscCall(PCSpikeSetBatchType(pc, PC_SPIKE_BATCH_NEVER));
-      PetscCall(Solve(ksp, b, x, &its[p >= 0], &residual[p >= 0], &reason));
+      PetscCall(KSPTestSolveAny(ksp, b, x, &its[p >= 0], &residual[p >= 0], &reason));
       PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
       PetscCall(SpikeTestSmall(residual[p >= 0],
                                (k                               ? 1000
@@ -443,11 +430,11 @@ static PetscErrorCode TestColumns(KSPType type, PetscInt n)
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "columns: ended with %s", KSPConvergedReasons[reason]));
   PetscCall(CheckFactors(pc, "double", "columns"));
-  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(KSPTestSolveAny(ksp, b, x, &its, &residual, &reason));
   PetscCall(CheckFactors(pc, whole, "one column after three"));
   PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE)); /* kept factors are kept */
   PetscCall(KSPFusedSetPrecision(ksp, KSP_FUSED_PRECISION_DOUBLE));
-  PetscCall(Solve(ksp, b, x, &its, &residual, &reason));
+  PetscCall(KSPTestSolveAny(ksp, b, x, &its, &residual, &reason));
   PetscCall(CheckFactors(pc, whole, "a preconditioner that is kept"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&B));

@@ -54,20 +54,11 @@ static PetscErrorCode CheckPrecisionOr(KSP ksp, KSPFusedPrecision asked, const c
 /* most: times the tolerance that the true residual may be */
 static PetscErrorCode SolveTo(KSP ksp, Vec b, Vec x, PetscReal most, PetscInt *its, const char where[])
 {
-  Mat                A;
-  PetscReal          residual, rtol;
-  KSPConvergedReason reason;
+  PetscReal rtol;
 
   PetscFunctionBegin;
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetTolerances(ksp, &rtol, NULL, NULL, NULL));
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(KSPGetIterationNumber(ksp, its));
-  PetscCall(SpikeTestResidual(A, b, x, &residual));
-  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s after %" PetscInt_FMT " iterations", where,
-                           KSPConvergedReasons[reason], *its));
-  PetscCall(SpikeTestSmall(residual, most * rtol, "true relative residual", where));
+  PetscCall(KSPTestSolve(ksp, b, x, most * rtol, its, where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,18 +129,6 @@ static PetscErrorCode MakeMatrix(Kind kind, PetscInt n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Create(KSPType type, PCType pctype, Mat A, KSPFusedPrecision precision, KSP *ksp)
-{
-  PetscBool cg;
-
-  PetscFunctionBegin;
-  PetscCall(KSPTestCreate(type, pctype, A, ksp));
-  PetscCall(PetscStrcmp(type, KSPCGFUSED, &cg));
-  if (cg) PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPFusedSetPrecision(*ksp, precision));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   Sides and preconditioners; more: iterations over those without, at most, and a few; of several right-hand sides, for
   methods that are not symmetric take half as many more for one of them by chance. With phases those of bf16 are more,
@@ -181,7 +160,7 @@ static PetscErrorCode TestIterations(KSPType type, Kind kind, PCType pctype, Pet
                               side ? "left" : "right", KSPFusedPrecisions[precision]));
       for (int rhs = 0; rhs < solves; rhs++) {
         PetscCall(SpikeTestSetRandom(b, 61 + rhs));
-        PetscCall(Create(type, pctype, A, precision, &ksp));
+        PetscCall(KSPTestCreatePrecision(type, pctype, A, precision, &ksp));
         if (!cg) PetscCall(KSPSetPCSide(ksp, side ? PC_LEFT : PC_RIGHT));
         if (side) {
           PetscCall(KSPSolve(ksp, b, x)); /* the norm of the test is not that of b - A x */
@@ -232,7 +211,7 @@ static PetscErrorCode TestReference(KSPType type, PetscInt n, KSPFusedPrecision 
 
       PetscCall(PetscSNPrintf(where, sizeof(where), "%s, n %" PetscInt_FMT ", %s, %s, form %" PetscInt_FMT, type, n * n,
                               KSPFusedPrecisions[precision], KSPNormTypes[norms[k]], form));
-      PetscCall(Create(type, PCJACOBI, A, precision, &ksp));
+      PetscCall(KSPTestCreatePrecision(type, PCJACOBI, A, precision, &ksp));
       PetscCall(KSPSetNormType(ksp, norms[k]));
       if (!cg) PetscCall(KSPSetPCSide(ksp, k ? PC_LEFT : PC_RIGHT));
       PetscCall(KSPFusedSetReductions(ksp, form % 2 ? KSP_FUSED_REDUCTIONS_MERGED : KSP_FUSED_REDUCTIONS_PLAIN));
@@ -288,7 +267,7 @@ static PetscErrorCode TestLockstep(KSPType type, PCType pctype, KSPFusedPrecisio
 
     PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, way %" PetscInt_FMT, type, pctype,
                             KSPFusedPrecisions[precision], k));
-    PetscCall(Create(type, pctype, A, precision, &ksp));
+    PetscCall(KSPTestCreatePrecision(type, pctype, A, precision, &ksp));
     PetscCall(KSPSetResidualHistory(ksp, NULL, 2000, PETSC_TRUE));
     if (k == 1) PetscCall(KSPFusedSetLockstep(ksp, PETSC_TRUE));
     if (k == 2) PetscCall(KSPMonitorSet(ksp, NoMonitor, NULL, NULL));
@@ -362,7 +341,7 @@ static PetscErrorCode TestGivenUp(KSPType type, KSPFusedPrecision precision)
   PetscCall(MakePairs(700, e, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 65));
-  PetscCall(Create(type, PCNONE, A, precision, &ksp));
+  PetscCall(KSPTestCreatePrecision(type, PCNONE, A, precision, &ksp));
   /* well above the norm that can be reached, which is that of x times the rounding unit */
   PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6, PETSC_CURRENT, PETSC_CURRENT, 1000));
   PetscCall(Solve(ksp, b, x, &its, where));
@@ -396,7 +375,7 @@ static PetscErrorCode TestChanges(KSPType type)
   PetscCall(MakeMatrix(GRID, 30, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 66));
-  PetscCall(Create(type, PCJACOBI, A, KSP_FUSED_PRECISION_BF16, &ksp));
+  PetscCall(KSPTestCreatePrecision(type, PCJACOBI, A, KSP_FUSED_PRECISION_BF16, &ksp));
   PetscCall(Solve(ksp, b, x, &its, "bf16"));
   PetscCall(CheckPrecisionOr(ksp, KSP_FUSED_PRECISION_BF16, "bf16"));
   PetscCall(MatScale(A, 3.7));
@@ -474,7 +453,7 @@ static PetscErrorCode TestShadow(Kind kind, PetscInt n, PetscInt s)
       PetscCall(PetscSNPrintf(where, sizeof(where),
                               "shadow vectors, %s, n %" PetscInt_FMT ", s %" PetscInt_FMT ", form %d, %s", kinds[kind],
                               n * n, s, form, KSPFusedPrecisions[precision]));
-      PetscCall(Create(KSPIDRFUSED, form % 2 ? PCJACOBI : PCNONE, A, precision, &ksp));
+      PetscCall(KSPTestCreatePrecision(KSPIDRFUSED, form % 2 ? PCJACOBI : PCNONE, A, precision, &ksp));
       PetscCall(KSPIDRSetS(ksp, s));
       if (form == 1) PetscCall(KSPSetPCSide(ksp, PC_LEFT));
       if (form == 2 || form == 3) PetscCall(KSPIDRFusedSetSmoothing(ksp, PETSC_TRUE));
@@ -540,7 +519,7 @@ static PetscErrorCode TestRefused(KSPType type)
   PetscCall(MatShellSetOperation(S, MATOP_MULT, (PetscErrorCodeFn *)ShellMult));
   PetscCall(MatGetVecType(A, &vectype));
   PetscCall(MatShellSetVecType(S, vectype));
-  PetscCall(Create(type, PCNONE, A, KSP_FUSED_PRECISION_BF16, &ksp));
+  PetscCall(KSPTestCreatePrecision(type, PCNONE, A, KSP_FUSED_PRECISION_BF16, &ksp));
   PetscCall(KSPFusedGetPrecision(ksp, &precision));
   PetscCall(SpikeTestCheck((PetscBool)(precision == KSP_FUSED_PRECISION_BF16), "KSPFusedGetPrecision()"));
   PetscCall(KSPSetOperators(ksp, S, A));
@@ -613,7 +592,7 @@ static PetscErrorCode TestAuto(KSPType type)
       PetscCall(MatZeroEntries(A));
       PetscCall(MatShift(A, 3.0));
     }
-    PetscCall(Create(type, PCNONE, A, k ? KSP_FUSED_PRECISION_AUTO : KSP_FUSED_PRECISION_DOUBLE, &ksp));
+    PetscCall(KSPTestCreatePrecision(type, PCNONE, A, k ? KSP_FUSED_PRECISION_AUTO : KSP_FUSED_PRECISION_DOUBLE, &ksp));
     PetscCall(Solve(ksp, b, x, &its[PetscMax(0, k)], where));
     PetscCall(KSPFusedGetInfo(ksp, &info));
     if (k && !device && !PetscDefined(USE_REAL_SINGLE))
@@ -642,7 +621,7 @@ static PetscErrorCode TestSkip(KSPType type)
   PetscCall(MakeMatrix(GRID, 20, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 68));
-  PetscCall(Create(type, PCNONE, A, KSP_FUSED_PRECISION_BF16, &ksp));
+  PetscCall(KSPTestCreatePrecision(type, PCNONE, A, KSP_FUSED_PRECISION_BF16, &ksp));
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 30));

@@ -55,11 +55,9 @@ static PetscErrorCode Create(KSPType type, Mat A, KSPFusedPrecision precision, P
   PetscBool cg;
 
   PetscFunctionBegin;
-  PetscCall(KSPTestCreate(type, PCJACOBI, A, ksp));
+  PetscCall(KSPTestCreatePrecision(type, PCJACOBI, A, precision, ksp));
   PetscCall(PetscStrcmp(type, KSPCGFUSED, &cg));
-  if (cg) PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
-  else PetscCall(KSPSetPCSide(*ksp, left ? PC_LEFT : PC_RIGHT));
-  PetscCall(KSPFusedSetPrecision(*ksp, precision));
+  if (!cg) PetscCall(KSPSetPCSide(*ksp, left ? PC_LEFT : PC_RIGHT));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,25 +71,6 @@ static PetscErrorCode CheckView(KSP ksp, PetscBool expected, const char where[])
   PetscCall(ObjectViewText((PetscObject)ksp, sizeof(text), text));
   has = (PetscBool)(strstr(text, "the diagonal of the preconditioner in single") != NULL);
   PetscCall(SpikeTestCheck((PetscBool)(has == expected), "%s: what the view says of the diagonal", where));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Converged, and the true residual is at most `most` */
-static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscReal most, PetscInt *its, const char where[])
-{
-  KSPConvergedReason reason;
-  PetscReal          residual;
-  Mat                A;
-
-  PetscFunctionBegin;
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(KSPGetIterationNumber(ksp, its));
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(SpikeTestResidual(A, b, x, &residual));
-  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s after %" PetscInt_FMT " iterations", where,
-                           KSPConvergedReasons[reason], *its));
-  PetscCall(SpikeTestSmall(residual, most, "true relative residual", where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,7 +107,7 @@ static PetscErrorCode TestIterations(KSPType type, PetscBool whole)
 
         PetscCall(SpikeTestSetRandom(b, 80 + rhs));
         PetscCall(Create(type, A, precision, (PetscBool)left, &ksp));
-        PetscCall(Solve(ksp, b, x, most, &its, where));
+        PetscCall(KSPTestSolve(ksp, b, x, most, &its, where));
         PetscCall(KSPFusedGetInfo(ksp, &info));
         PetscCall(CheckView(ksp, (PetscBool)(single && info.precision != KSP_FUSED_PRECISION_DOUBLE), where));
         if (k == 0 || (k > 0 && cg))
@@ -205,7 +184,7 @@ static PetscErrorCode TestSame(KSPType type)
     if (guess) PetscCall(SpikeTestSetRandom(x, 84));
     if (guess && idr) PetscCall(KSPFusedSetReductions(ksp, KSP_FUSED_REDUCTIONS_PLAIN));
     if (monitor) PetscCall(KSPMonitorSet(ksp, BuildMonitor, &built, NULL));
-    PetscCall(Solve(ksp, b, x, (left ? 100 : 10) * rtol, &its, where));
+    PetscCall(KSPTestSolve(ksp, b, x, (left ? 100 : 10) * rtol, &its, where));
     PetscCall(KSPFusedGetInfo(ksp, &info));
     PetscCall(SpikeTestCheck((PetscBool)!info.restarts, "%s: %" PetscInt_FMT " restarts", where, info.restarts));
     PetscCall(CheckView(ksp, single, where));
@@ -240,27 +219,27 @@ static PetscErrorCode TestChanges(KSPType type)
   PetscCall(SpikeTestSetRandom(b, 85));
   PetscCall(Create(type, A, KSP_FUSED_PRECISION_SINGLE, PETSC_FALSE, &ksp));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(Solve(ksp, b, x, most, &its, "first values"));
+  PetscCall(KSPTestSolve(ksp, b, x, most, &its, "first values"));
   PetscCall(CheckView(ksp, single, "first values"));
   PetscCall(MatGetDiagonal(A, d));
   PetscCall(MatDiagonalSet(A, d, ADD_VALUES));
-  PetscCall(Solve(ksp, b, x, most, &its, "a diagonal that is twice as large"));
+  PetscCall(KSPTestSolve(ksp, b, x, most, &its, "a diagonal that is twice as large"));
   PetscCall(CheckView(ksp, single, "a diagonal that is twice as large"));
   PetscCall(MatScale(A, 1e-3));
-  PetscCall(Solve(ksp, b, x, most, &its, "small values"));
+  PetscCall(KSPTestSolve(ksp, b, x, most, &its, "small values"));
   PetscCall(PCSetType(pc, PCNONE));
-  PetscCall(Solve(ksp, b, x, most, &its, "no preconditioner"));
+  PetscCall(KSPTestSolve(ksp, b, x, most, &its, "no preconditioner"));
   PetscCall(CheckView(ksp, PETSC_FALSE, "no preconditioner"));
   PetscCall(PCSetType(pc, PCJACOBI));
-  PetscCall(Solve(ksp, b, x, most, &its, "PCJACOBI again"));
+  PetscCall(KSPTestSolve(ksp, b, x, most, &its, "PCJACOBI again"));
   PetscCall(CheckView(ksp, single, "PCJACOBI again"));
   PetscCall(KSPFusedSetPrecision(ksp, KSP_FUSED_PRECISION_DOUBLE));
-  PetscCall(Solve(ksp, b, x, most, &its, "double precision"));
+  PetscCall(KSPTestSolve(ksp, b, x, most, &its, "double precision"));
   PetscCall(CheckView(ksp, PETSC_FALSE, "double precision"));
   PetscCall(KSPFusedSetPrecision(ksp, KSP_FUSED_PRECISION_SINGLE));
   PetscCall(KSPReset(ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(Solve(ksp, b, x, most, &its, "after KSPReset()"));
+  PetscCall(KSPTestSolve(ksp, b, x, most, &its, "after KSPReset()"));
   PetscCall(CheckView(ksp, single, "after KSPReset()"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -318,16 +297,16 @@ static PetscErrorCode TestGivenUp(KSPType type, PetscBool left, PetscBool guess)
   PetscCall(KSPSetTolerances(ksp, 1e-6, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(KSPSetInitialGuessNonzero(ksp, guess));
   if (guess) PetscCall(SpikeTestSetRandom(x, 87));
-  PetscCall(Solve(ksp, b, x, left ? 1e-4 : 1.001e-6, &its, where));
+  PetscCall(KSPTestSolve(ksp, b, x, left ? 1e-4 : 1.001e-6, &its, where));
   PetscCall(KSPFusedGetInfo(ksp, &info));
   PetscCall(SpikeTestCheck((PetscBool)(info.widened && info.precision == KSP_FUSED_PRECISION_DOUBLE),
                            "%s: products in precision %s", where, KSPFusedPrecisions[info.precision]));
   PetscCall(CheckView(ksp, PETSC_FALSE, where));
   if (guess) PetscCall(VecSet(x, 0.0));
-  PetscCall(Solve(ksp, b, x, left ? 1e-4 : 1.001e-6, &its, where));
+  PetscCall(KSPTestSolve(ksp, b, x, left ? 1e-4 : 1.001e-6, &its, where));
   PetscCall(CheckView(ksp, PETSC_FALSE, where));
   PetscCall(MatShift(A, 1.0));
-  PetscCall(Solve(ksp, b, x, left ? 1e-4 : 1.001e-6, &its, where));
+  PetscCall(KSPTestSolve(ksp, b, x, left ? 1e-4 : 1.001e-6, &its, where));
   PetscCall(KSPFusedGetInfo(ksp, &info));
   PetscCall(SpikeTestCheck((PetscBool)(info.precision == KSP_FUSED_PRECISION_BF16), "%s: shifted, products in %s",
                            where, KSPFusedPrecisions[info.precision]));

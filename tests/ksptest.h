@@ -68,6 +68,49 @@ static inline PetscErrorCode KSPTestCreate(KSPType type, PCType pctype, Mat A, K
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same with products in such a precision, and for CG the norm of the residual */
+static inline PetscErrorCode KSPTestCreatePrecision(KSPType type, PCType pctype, Mat A, KSPFusedPrecision precision,
+                                                    KSP *ksp)
+{
+  PetscBool cg;
+
+  PetscFunctionBegin;
+  PetscCall(KSPTestCreate(type, pctype, A, ksp));
+  PetscCall(PetscStrcmp(type, KSPCGFUSED, &cg));
+  if (cg) PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPFusedSetPrecision(*ksp, precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve, and the true residual over the norm of b */
+static inline PetscErrorCode KSPTestSolveAny(KSP ksp, Vec b, Vec x, PetscInt *its, PetscReal *residual,
+                                             KSPConvergedReason *reason)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, reason));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(SpikeTestResidual(A, b, x, residual));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Converged, and the true residual, over the norm of b, is at most `most` */
+static inline PetscErrorCode KSPTestSolve(KSP ksp, Vec b, Vec x, PetscReal most, PetscInt *its, const char where[])
+{
+  KSPConvergedReason reason;
+  PetscReal          residual;
+
+  PetscFunctionBegin;
+  PetscCall(KSPTestSolveAny(ksp, b, x, its, &residual, &reason));
+  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s after %" PetscInt_FMT " iterations", where,
+                           KSPConvergedReasons[reason], *its));
+  PetscCall(SpikeTestSmall(residual, most, "true relative residual", where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* y <- A^-1 b or A^-T b by LAPACK, for matrices that fit on each rank */
 static inline PetscErrorCode KSPTestDense(Mat A, PetscBool trans, Vec b, Vec y)
 {

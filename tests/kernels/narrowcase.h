@@ -37,15 +37,13 @@ static inline PetscScalar NarrowNumber(PetscSpikePrecision precision, PetscScala
 /* Bytes of a narrow vector of DOTS, of n rows */
 static inline size_t NarrowBytes(PetscInt n)
 {
-  return (size_t)n * (sizeof(PetscScalar) / sizeof(PetscReal)) * 2;
+  return (size_t)n * REAL_PARTS * 2;
 }
 
 /* v of n rows as such a vector: the upper half of bits that arithmetic has rounded */
 static inline void NarrowShadow(PetscInt n, const PetscScalar v[], void *column)
 {
-  const PetscInt parts = (PetscInt)(sizeof(*v) / sizeof(PetscReal));
-
-  for (PetscInt q = 0; q < parts * n; q++) {
+  for (PetscInt q = 0; q < REAL_PARTS * n; q++) {
     const float  s = (float)NarrowReal(PETSC_SPIKE_PRECISION_BF16, ((const PetscReal *)v)[q]);
     unsigned int bits;
 
@@ -87,9 +85,7 @@ static inline PetscScalar NarrowRow(PetscInt i, PetscInt begin, PetscInt end, co
 /* d[k] <- a[k] in single precision, as a diagonal matrix of products of narrow copies and of singlestep() has them */
 static inline void NarrowDiagonal(PetscInt n, const PetscScalar a[], float d[])
 {
-  const PetscInt parts = (PetscInt)(sizeof(*a) / sizeof(PetscReal));
-
-  for (PetscInt q = 0; q < parts * n; q++)
+  for (PetscInt q = 0; q < REAL_PARTS * n; q++)
     d[q] = (float)NarrowReal(PETSC_SPIKE_PRECISION_SINGLE, ((const PetscReal *)a)[q]);
 }
 
