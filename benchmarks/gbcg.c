@@ -294,6 +294,7 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
     PetscCall(PCSetType(pc, b->pc));
     PetscCall(KSPSetTolerances(ksp[k], 0.0, 0.0, PETSC_MAX_REAL, b->its));
     PetscCall(KSPSetConvergenceTest(ksp[k], KSPConvergedSkip, NULL, NULL));
+    PetscCall(KSPSetFromOptions(ksp[k]));
     PetscCall(KSPSetUp(ksp[k]));
   }
   /* BiCGStab, whose first inner products are small beside their terms here, makes 1 % of rounding */

@@ -313,9 +313,23 @@ static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
                                where, methods[k][0], (int)info.product));
       PetscCall(SpikeTestCheck((PetscBool)(!is || !strcmp(info.backend, "cuda")), "%s: %s: backend %s", where,
                                methods[k][0], info.backend));
-      if (is && size == 1 && k < 3)
-        PetscCall(
-          SpikeTestCheck((PetscBool)(info.replayed > 0), "%s: %s: no iteration was a graph", where, methods[k][0]));
+      if (is && size == 1 && k < 3) {
+        const PetscBool kernel = (PetscBool)(dof == 1 && !around);
+        PetscInt        its, steps;
+
+        PetscCall(SpikeTestCheck((PetscBool)((info.persistent > 0) == kernel && (info.replayed > 0) == !kernel),
+                                 "%s: %s: %" PetscInt_FMT " iterations in one kernel, %" PetscInt_FMT " by graphs",
+                                 where, methods[k][0], info.persistent, info.replayed));
+        PetscCall(KSPGetIterationNumber(ksp, &its));
+        PetscCall(KSPFusedSetPersistent(ksp, KSP_FUSED_PERSISTENT_OFF));
+        PetscCall(VecSet(x, 0.0));
+        PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
+        PetscCall(KSPGetIterationNumber(ksp, &steps));
+        PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its - steps) <= 1 + steps / 10),
+                                 "%s: %s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " in one kernel", where,
+                                 methods[k][0], steps, its));
+        PetscCall(KSPFusedSetPersistent(ksp, KSP_FUSED_PERSISTENT_AUTO));
+      }
       PetscCall(MatScale(A, 3.0));
       PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
       PetscCall(MatGridStencilSetCoefficients(A, v));
@@ -331,6 +345,21 @@ static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
       PetscCall(PetscOptionsClearValue(NULL, "-mat_gridstencil_halo"));
       PetscCall(VecSet(x, 0.0));
       PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
+    }
+    if (k == 2 && dof == 1) { /* a coefficient of its own for each point */
+      Vec coef[27];
+
+      for (PetscInt i = 0; i < n; i++) {
+        PetscCall(VecDuplicate(b, &coef[i]));
+        PetscCall(SpikeTestSetRandom(coef[i], 20 + i));
+        PetscCall(VecScale(coef[i], 0.05 / (PetscReal)n));
+        PetscCall(VecShift(coef[i], v[i]));
+      }
+      PetscCall(MatGridStencilSetCoefficientVecs(A, coef));
+      for (PetscInt i = 0; i < n; i++) PetscCall(VecDestroy(&coef[i]));
+      PetscCall(VecSet(x, 0.0));
+      PetscCall(SpikeTestSolve(ksp, b, x, "coefficients of points"));
+      PetscCall(MatGridStencilSetCoefficients(A, v));
     }
     PetscCall(KSPDestroy(&ksp));
   }

@@ -86,31 +86,33 @@ static PetscErrorCode SeeMonitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscCtx
 }
 
 /*
-  Ahead of the device, once more, in lockstep, with a monitor, without graphs: the same bits. rtol 0: to the last
-  iteration, in the middle of a cycle
+  Ahead of the device, in one kernel where that can be, once more, in lockstep, with a monitor, without graphs, with
+  graphs: the same bits. rtol 0: to the last iteration, in the middle of a cycle
 */
-static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, PetscBool smoothing, PetscReal rtol)
+static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, KSPIDRFusedOrthogType orthog, PetscInt form,
+                                   PetscBool smoothing, PetscReal rtol)
 {
   Mat                A;
   Vec                x, y, b;
   KSP                ksp     = NULL;
   PetscInt           its0    = 0, seen;
   KSPConvergedReason reason0 = KSP_CONVERGED_ITERATING;
-  PetscBool          device, graph, copy;
+  PetscBool          device, graph, copy, none;
   KSPFusedSpMVType   product;
   PetscReal          history[400];
   PetscMPIInt        size;
-  char               where[112];
+  char               where[128];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscStrcmpAny(pctype, &graph, PCNONE, PCJACOBI, ""));
+  PetscCall(PetscStrcmp(pctype, PCNONE, &none));
   PetscCall(MakeMatrix(700, PETSC_DECIDE, &A));
   PetscCall(SpikeTestOnDevice(A, &device));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(SpikeTestSetRandom(b, 14));
-  for (PetscInt k = 0; k < 5; k++) {
+  for (PetscInt k = 0; k < 6; k++) {
     const PetscReal   *h;
     PetscInt           its, length;
     KSPConvergedReason reason;
@@ -118,15 +120,15 @@ static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, Pet
     KSPFusedInfo       info;
 
     PetscCall(PetscSNPrintf(where, sizeof(where),
-                            "lockstep, %s, s %" PetscInt_FMT ", form %" PetscInt_FMT
+                            "lockstep, %s, s %" PetscInt_FMT ", orthog %d, form %" PetscInt_FMT
                             ", smoothing %d, rtol %g, way %" PetscInt_FMT,
-                            pctype, s, form, smoothing, (double)rtol, k));
+                            pctype, s, (int)orthog, form, smoothing, (double)rtol, k));
     if (k != 1) { /* way 1: the solver of way 0 */
       PetscCall(KSPDestroy(&ksp));
       PetscCall(KSPTestCreate(KSPIDRFUSED, pctype, A, &ksp));
       PetscCall(KSPIDRSetS(ksp, s));
       PetscCall(KSPIDRFusedSetSmoothing(ksp, smoothing));
-      PetscCall(KSPIDRFusedSetOrthogType(ksp, orthogs[s % 3]));
+      PetscCall(KSPIDRFusedSetOrthogType(ksp, orthog));
       PetscCall(KSPSetTolerances(ksp, rtol, PETSC_CURRENT, PETSC_CURRENT, rtol > 0.0 ? 300 : 3 * (s + 1) + s / 2));
       PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
       PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
@@ -135,6 +137,7 @@ static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, Pet
     if (k == 2) PetscCall(KSPFusedSetLockstep(ksp, PETSC_TRUE));
     if (k == 3) PetscCall(KSPMonitorSet(ksp, SeeMonitor, &seen, NULL));
     if (k == 4) PetscCall(KSPFusedSetGraph(ksp, PETSC_FALSE));
+    if (k > 3) PetscCall(KSPFusedSetPersistent(ksp, KSP_FUSED_PERSISTENT_OFF));
     PetscCall(KSPSolve(ksp, b, k ? y : x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(KSPGetIterationNumber(ksp, &its));
@@ -142,11 +145,16 @@ static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, Pet
     PetscCall(KSPFusedGetInfo(ksp, &info));
     PetscCall(KSPFusedGetSpMVType(ksp, &product));
     copy = (PetscBool)(product != KSP_FUSED_SPMV_PETSC);
-    if (device && size == 1)
+    if (device && size == 1) {
+      const PetscBool kernel = (PetscBool)(none && copy && form && !smoothing &&
+                                           orthog == KSP_IDRFUSED_ORTHOG_CLASSICAL && s <= 8);
+
       PetscCall(SpikeTestCheck((PetscBool)(info.lockstep == (k == 2 || k == 3) && info.copy == copy &&
-                                           (info.replayed > 0) == (graph && copy && k < 4)),
-                               "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy,
-                               info.replayed));
+                                           (info.replayed > 0) == (graph && copy && (k < 2 ? !kernel : k != 4)) &&
+                                           (info.persistent > 0) == (kernel && k < 2)),
+                               "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT ", in one kernel %" PetscInt_FMT,
+                               where, info.lockstep, info.copy, info.replayed, info.persistent));
+    }
     if (k) {
       PetscCall(SpikeTestCheck((PetscBool)(reason == reason0 && its == its0),
                                "%s: %s after %" PetscInt_FMT " iterations, else %s after %" PetscInt_FMT, where,
@@ -716,11 +724,14 @@ int main(int argc, char **argv)
     for (PetscInt form = 0; form < 2; form++)
       for (PetscInt smoothing = 0; smoothing < 2; smoothing++) {
         PetscCall(TestCosts(dimensions[k], form, (PetscBool)smoothing));
-        PetscCall(TestLockstep(simple[(k + (size_t)form) % 2], dimensions[k], form, (PetscBool)smoothing,
-                               smoothing == form ? KSPTEST_RTOL : 0.0));
-        PetscCall(
-          TestLockstep(PCNONE, dimensions[k], form, (PetscBool)smoothing, smoothing == form ? 0.0 : KSPTEST_RTOL));
+        PetscCall(TestLockstep(simple[(k + (size_t)form) % 2], dimensions[k], orthogs[dimensions[k] % 3], form,
+                               (PetscBool)smoothing, smoothing == form ? KSPTEST_RTOL : 0.0));
+        PetscCall(TestLockstep(PCNONE, dimensions[k], orthogs[dimensions[k] % 3], form, (PetscBool)smoothing,
+                               smoothing == form ? 0.0 : KSPTEST_RTOL));
       }
+    for (PetscInt way = 0; way < 2 && !PetscDefined(USE_REAL_SINGLE); way++)
+      PetscCall(
+        TestLockstep(PCNONE, dimensions[k], KSP_IDRFUSED_ORTHOG_CLASSICAL, 1, PETSC_FALSE, way ? KSPTEST_RTOL : 0.0));
   }
   PetscCall(TestReference(35, 4, PCJACOBI, rank == size - 1 ? 35 : 0));
   for (PetscInt p = 0; p < 2; p++) {

@@ -245,6 +245,7 @@ static PetscErrorCode TestSame(PCType pctype, PetscInt s, PetscBool smoothing)
     PetscCall(KSPIDRFusedSetFlexible(ksp, k ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE));
     if (k == 2) PetscCall(KSPFusedSetLockstep(ksp, PETSC_TRUE));
     if (k == 3) PetscCall(KSPFusedSetGraph(ksp, PETSC_FALSE));
+    PetscCall(KSPFusedSetPersistent(ksp, KSP_FUSED_PERSISTENT_OFF));
     PetscCall(KSPSetResidualHistory(ksp, NULL, 400, PETSC_TRUE));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));

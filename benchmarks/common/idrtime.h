@@ -155,6 +155,7 @@ static inline PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, P
   PetscCall(PCSetType(pc, pctype));
   PetscCall(KSPSetTolerances(ksp, 0.0, 0.0, PETSC_MAX_REAL, its));
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSetFromOptions(ksp));
   PetscCall(TimeSolves(ksp, b, x, solves, first, median, &fewest));
   if (method != PETSC_IDR) {
     KSPFusedInfo info;
@@ -163,7 +164,10 @@ static inline PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, P
     *form = info.product;
     if (info.copy) *matrix = (PetscReal)((const SpikeKrylovCopy *)((KSPFused *)ksp->data)->product.copy)->bytes;
     PetscCall(PetscSNPrintf(what, WHATSIZE, "%s%s%s%s", info.backend, info.lockstep ? "" : ", ahead",
-                            info.copy ? ", copy" : "", info.replayed ? ", graphs" : ""));
+                            info.copy ? ", copy" : "",
+                            info.persistent ? ", persistent"
+                            : info.replayed ? ", graphs"
+                                            : ""));
   }
   if (fewest < its) PetscCall(PetscStrlcat(what, " broke down", WHATSIZE));
   PetscCall(KSPDestroy(&ksp));

@@ -43,8 +43,8 @@
   the same pass; on several ranks the columns of others are added before the sums. A preconditioner that enqueues its
   own work (common/enqueue.h), or is a diagonal matrix, runs on the backend's stream without PCApply(). Where an
   iteration launches nothing else it becomes a CUDA graph; a method whose iterations differ has one graph for each
-  iteration of its period. Where the backend has the whole iteration and B is the identity or a diagonal matrix, one
-  launch makes many iterations.
+  iteration of its period, and where many iterations are left a graph has some periods. Where the backend has the whole
+  iteration and B is the identity or a diagonal matrix, one launch makes many iterations.
 
   Basis steps work on s vectors at once, s known at run time (fusedbasis.c, recurrences: kernels/krylov/idr.h). PETSc's
   functions replace them where no backend has such vectors, or s is more than the backend takes.
@@ -90,8 +90,10 @@ typedef struct {
   PetscErrorCode (*settle)(KSP);
   /* or NULL. Prepares another attempt after a breakdown, even if no iteration was completed since the last start */
   PetscErrorCode (*renew)(KSP);
-  /* the backend's name for the whole plain iteration, on x and the work vectors */
+  /* the backend's name for the whole iteration, on x and the work vectors */
   SpikeKrylovMethod whole;
+  /* whether this solve has that iteration; NULL: with plain reductions and B = I or a diagonal matrix */
+  PetscBool (*haswhole)(KSP);
   /* or NULL. After the first iteration from x = 0: w <- B x if that needs no application of B; done tells */
   PetscErrorCode (*unwind)(KSP, Vec w, PetscBool *done);
   /* or NULL. start() and the whole iteration of the block method for several right-hand sides (fusedtall.h) */
@@ -216,6 +218,7 @@ typedef struct {
 /* CUDA graphs of iterations */
 typedef struct {
   void              **graphs;  /* [period] */
+  void               *many;    /* KSPFusedManyIterations() of them, beginning with a period */
   PetscInt            period;  /* iterations repeat with this period ... */
   PetscInt            steady;  /* ... from this number after a start */
   PetscInt            variant; /* set by the method: another value asks for other graphs */

@@ -76,22 +76,38 @@ PetscErrorCode KSPFusedTouch(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* *graph <- a graph of iterations `it` <= . < it + its, NULL where they cannot be captured */
+static PetscErrorCode KSPFusedCapture_Private(KSP ksp, PetscInt it, PetscInt its, void **graph)
+{
+  KSPFused      *f     = (KSPFused *)ksp->data;
+  const PetscInt since = f->run.since;
+  void          *begun;
+
+  PetscFunctionBegin;
+  PetscCall((*f->s.k->capture)(&f->s, PETSC_TRUE, &begun));
+  for (PetscInt i = 0; i < its; i++) {
+    f->run.more = (PetscBool)(it + i < ksp->max_it);
+    PetscCall((*f->method->head)(ksp));
+    PetscCall((*f->method->tail)(ksp));
+    f->run.since++;
+  }
+  f->run.since = since;
+  PetscCall((*f->s.k->capture)(&f->s, PETSC_FALSE, graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  Iteration `it` from the graph, which is made where there is none; not launched where that fails, and then not tried
-  again in this solve
+  Iteration `it`, and those after it where its is not 1 but KSPFusedManyIterations(), from a graph, which is made where
+  there is none; not launched where that fails, and then not tried again in this solve
 */
-PetscErrorCode KSPFusedReplay(KSP ksp, PetscInt it)
+PetscErrorCode KSPFusedReplay(KSP ksp, PetscInt it, PetscInt its)
 {
   KSPFused *f     = (KSPFused *)ksp->data;
-  void    **graph = &f->graph.graphs[f->run.since % f->graph.period], *begun;
+  void    **graph = its > 1 ? &f->graph.many : &f->graph.graphs[f->run.since % f->graph.period];
 
   PetscFunctionBegin;
   if (!*graph) {
-    PetscCall((*f->s.k->capture)(&f->s, PETSC_TRUE, &begun));
-    f->run.more = (PetscBool)(it < ksp->max_it);
-    PetscCall((*f->method->head)(ksp));
-    PetscCall((*f->method->tail)(ksp));
-    PetscCall((*f->s.k->capture)(&f->s, PETSC_FALSE, graph));
+    PetscCall(KSPFusedCapture_Private(ksp, it, its, graph));
     if (!*graph) {
       PetscCall(PetscInfo(ksp, "The iteration cannot be captured in a graph\n"));
       f->run.usegraph = PETSC_FALSE;
@@ -101,9 +117,9 @@ PetscErrorCode KSPFusedReplay(KSP ksp, PetscInt it)
   PetscCall((*f->s.k->replay)(&f->s, *graph));
   f->run.lagging = f->run.lags;
   if (f->info.lockstep) PetscCall(KSPFusedTouch(ksp)); /* else nobody reads vectors before the end */
-  f->run.since++;
-  f->info.launched++;
-  f->info.replayed++;
+  f->run.since += its;
+  f->info.launched += its;
+  f->info.replayed += its;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,11 +137,15 @@ PetscErrorCode KSPFusedIterate(KSP ksp, PetscInt its, PetscInt *launched)
   PetscCall(PetscMemzero(&iterations, sizeof(iterations)));
   PetscCall(VecGetLocalSize(ksp->vec_sol, &iterations.n));
   iterations.method    = f->method->whole;
+  iterations.s         = f->basis.ncolumns;
   iterations.right     = (PetscBool)(ksp->pc_side == PC_RIGHT);
   iterations.symmetric = f->options.symmetric;
   iterations.type      = f->options.persistent;
+  PetscAssert(ksp->nwork < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(iterations.v), PetscObjectComm((PetscObject)ksp),
+              PETSC_ERR_PLIB, "%" PetscInt_FMT " work vectors", ksp->nwork);
   for (PetscInt i = 0; i <= ksp->nwork; i++)
-    PetscCall(KSPFusedLookAtArray_Private(ksp, i ? ksp->work[i - 1] : ksp->vec_sol, PETSC_TRUE, &iterations.v[i]));
+    PetscCall(KSPFusedLookAtArray_Private(ksp, i ? ksp->work[i - 1] : ksp->vec_sol,
+                                          (PetscBool)(i <= ksp->nwork - f->basis.nshared), &iterations.v[i]));
   if (f->pc.diagonal)
     PetscCall(KSPFusedLookAtArray_Private(ksp, f->pc.diagonal, PETSC_FALSE, (PetscScalar **)&iterations.diagonal));
   PetscCall((*f->s.k->iterate)(&f->s, f->product.copy, &iterations, its, launched, &cluster));

@@ -545,9 +545,10 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p, PetscR
   PetscCall(KSPFusedMeetPC_Private(ksp, p));
   PetscCall(KSPFusedPrepareGraph(ksp));
   f->run.usewhole = (PetscBool)(f->options.persistent != KSP_FUSED_PERSISTENT_OFF && f->method->whole &&
-                                f->s.k->iterate && p->ahead && f->product.own && (f->pc.identity || f->pc.diagonal) &&
-                                !f->run.merged && !f->product.narrow && !f->options.replacement &&
-                                !PetscLogGpuTimeFlag);
+                                f->s.k->iterate && p->ahead && f->product.own && !f->product.narrow &&
+                                !f->options.replacement && !PetscLogGpuTimeFlag);
+  if (f->method->haswhole) f->run.usewhole = (PetscBool)(f->run.usewhole && (*f->method->haswhole)(ksp));
+  else f->run.usewhole = (PetscBool)(f->run.usewhole && (f->pc.identity || f->pc.diagonal) && !f->run.merged);
   f->run.since    = 0;
   f->run.renewals = 0;
   f->run.useguess = PETSC_FALSE;
@@ -619,6 +620,26 @@ static PetscInt KSPFusedAhead_Private(KSP ksp, const KSPFusedProgress *p)
 }
 
 /*
+  Iterations of the next graph: many, where so many are left, also if the norm goes on to fall as it has fallen so far,
+  and nothing happens between them. A graph of many is made only where it is launched several times
+*/
+static PetscInt KSPFusedNextGraph_Private(KSP ksp, const KSPFusedProgress *p)
+{
+  const KSPFused *f      = (const KSPFused *)ksp->data;
+  const PetscBool tested = (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE);
+  const PetscInt  many = KSPFusedManyIterations(f), wanted = (f->graph.many ? 1 : 4) * many + p->launched;
+  const PetscReal fallen = ksp->rnorm0 > 0.0 && ksp->rnorm > 0.0 ? PetscLogReal(ksp->rnorm0 / ksp->rnorm) : 0.0;
+
+  if (!p->ahead || f->run.since % f->graph.period || f->product.rounds || f->factors.low ||
+      ksp->max_it - ksp->its < wanted || (tested && ksp->its < 2))
+    return 1;
+  if (tested && ksp->ttol > 0.0 && fallen > 0.0 &&
+      (PetscReal)ksp->its * PetscLogReal(ksp->rnorm / ksp->ttol) < (PetscReal)wanted * fallen)
+    return 1;
+  return many;
+}
+
+/*
   The solve. unit: what b and x are divided by; where it is 1, and they are to be divided by another one, only that
   number. x is as it was then, and nobody has seen a norm
 */
@@ -649,9 +670,11 @@ PetscErrorCode KSPFusedSolve(KSP ksp, PetscReal *unit)
         if (p.launched) break;
       }
       if (f->run.usegraph && f->run.since >= f->graph.steady) {
-        PetscCall(KSPFusedReplay(ksp, ksp->its + p.launched + 1));
+        const PetscInt its = KSPFusedNextGraph_Private(ksp, &p);
+
+        PetscCall(KSPFusedReplay(ksp, ksp->its + p.launched + 1, its));
         if (f->run.usegraph) {
-          p.launched++;
+          p.launched += its;
           continue;
         }
       }

@@ -67,6 +67,7 @@ PetscErrorCode KSPFusedDestroyGraphs(KSPFused *f)
   PetscFunctionBegin;
   for (PetscInt i = 0; f->graph.graphs && i < f->graph.period; i++)
     PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph.graphs[i]));
+  if (f->graph.many) PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph.many));
   PetscCall(PetscFree(f->graph.graphs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -363,6 +363,16 @@ static PetscErrorCode KSPFusedUnwind_IDR(KSP ksp, Vec w, PetscBool *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscBool KSPFusedHasWhole_IDR(KSP ksp)
+{
+  const KSPFused    *f   = (const KSPFused *)ksp->data;
+  const KSPIDRFused *idr = KSPIDRFusedData(ksp);
+  const PetscInt     s   = idr->ncolumns;
+
+  return (PetscBool)(f->pc.identity && KSPIDRFusedJoins(ksp) && !f->basis.usevec && !idr->smoothing &&
+                     idr->orthog == KSP_IDRFUSED_ORTHOG_CLASSICAL && (s == 1 || s == 2 || s == 4 || s == 8));
+}
+
 static const KSPFusedMethod KSPFusedMethod_IDR = {
   .name                    = "IDR",
   .plain                   = KSPIDR,
@@ -376,7 +386,8 @@ static const KSPFusedMethod KSPFusedMethod_IDR = {
   .basis                   = PETSC_TRUE,
   .settle                  = KSPFusedSettle_IDR,
   .renew                   = KSPFusedRenew_IDR,
-  .whole                   = SPIKE_KRYLOV_NOMETHOD,
+  .whole                   = SPIKE_KRYLOV_IDR,
+  .haswhole                = KSPFusedHasWhole_IDR,
   .unwind                  = KSPFusedUnwind_IDR,
 };
 
@@ -435,6 +446,7 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
 . -ksp_fused_precision (double|single|bf16|auto)       - values of the matrix in products, `KSPFusedSetPrecision()`
 . -ksp_fused_graph (auto|off)                          - CUDA graphs where nothing but kernels of our own is launched,
                                                        `KSPFusedSetGraph()`
+. -ksp_fused_persistent (auto|off|on)                  - many iterations in one kernel, `KSPFusedSetPersistent()`
 - -ksp_fused_converged_infinity                        - test the infinity norm, `KSPFusedConvergedInfinity()`
 
   Level: intermediate

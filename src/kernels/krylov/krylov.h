@@ -162,21 +162,27 @@ static inline PetscReal SpikeKrylovBasisFlops(SpikeKrylovBasisStep step, const S
 
   The first iteration after a start has no update of p. After an odd number of iterations p is stored in w (CG: in s)
   and v in t. So the caller launches an even number, except where the solve ends.
+
+    IDR   x r t w G U P     with B = I and s vectors each in G, U, P, the merged form: basis steps and recurrences of
+                            idr.h. COMBINE of step 0 after a start; then for each product DOTS of g_k = A u_k, or of
+                            t = A r, with COLUMN or OMEGA, and UPDATE with NORM and the COMBINE of the next step
 */
 typedef enum {
   SPIKE_KRYLOV_NOMETHOD,
   SPIKE_KRYLOV_BCGS,
-  SPIKE_KRYLOV_CG
+  SPIKE_KRYLOV_CG,
+  SPIKE_KRYLOV_IDR
 } SpikeKrylovMethod;
 
-#define SPIKE_KRYLOV_MAXWORK 7
+#define SPIKE_KRYLOV_MAXWORK   7 /* of BCGS and CG                        */
+#define SPIKE_KRYLOV_MAXSHADOW 8 /* of s of IDR, which is 1, 2, 4 or 8 */
 
 typedef struct {
   SpikeKrylovMethod  method;
-  PetscInt           n;
+  PetscInt           n, s;
   PetscBool          right, symmetric;
   const PetscScalar *diagonal; /* B, NULL where B = I */
-  PetscScalar       *v[SPIKE_KRYLOV_MAXWORK];
+  PetscScalar       *v[4 + 3 * SPIKE_KRYLOV_MAXSHADOW];
 
   /* AUTO: where it is expected to be faster; ON, GRID, CLUSTER: where it can, in the faster form or in this one */
   KSPFusedPersistentType type;

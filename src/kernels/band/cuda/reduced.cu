@@ -418,18 +418,20 @@ static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, Petsc
   const size_t       shared = (size_t)n * SPIKE_PANEL * sizeof(PetscScalar);
   int               *slow   = NULL;
 #if !defined(PETSC_USE_COMPLEX)
-  int resident = 0;
+  const bool few    = n <= 64;
+  const auto kernel = few ? SpikeReducedBlock_Kernel<SPIKE_REDUCED_FEW> : SpikeReducedBlock_Kernel<SPIKE_REDUCED_WARPS>;
+  const int  threads  = 32 * (few ? SPIKE_REDUCED_FEW : SPIKE_REDUCED_WARPS);
+  int        resident = 0;
 #endif
 
   PetscFunctionBegin;
 #if !defined(PETSC_USE_COMPLEX)
   if (pivot->tol < SPIKE_REDUCED_TOL)
-    PetscCall(SpikeKernelResident((const void *)SpikeReducedBlock_Kernel, 32 * SPIKE_REDUCED_WARPS,
-                                  SpikeReducedBlockShared(n), &resident));
+    PetscCall(SpikeKernelResident((const void *)kernel, threads, SpikeReducedBlockShared(n), &resident));
   if (resident) {
     slow = (int *)h->scratch;
-    SpikeReducedBlock_Kernel<<<(unsigned)count, 32 * SPIKE_REDUCED_WARPS, SpikeReducedBlockShared(n),
-                               stream>>>((int)s->kl, n, q0, stride, h->dactive, s->dVb, s->dWt, s->dR, slow);
+    kernel<<<(unsigned)count, threads, SpikeReducedBlockShared(n), stream>>>((int)s->kl, n, q0, stride, h->dactive,
+                                                                             s->dVb, s->dWt, s->dR, slow);
     PetscCallCUDA(cudaGetLastError());
   }
 #endif

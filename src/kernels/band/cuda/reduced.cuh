@@ -102,7 +102,7 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
 }
 
 /*
-  Larger ones, by a block of 8 warps: R in tiles of 32 x 32 in its place, which the L2 cache holds, rows and
+  Larger ones, by a block of WARPS warps: R in tiles of 32 x 32 in its place, which the L2 cache holds, rows and
   columns from n on as those of the identity. With Wt and Vb of one tile of columns and rows after the other in shared
   memory R is made, then inverted in place: step b, with the inverse of the diagonal tile,
 
@@ -112,6 +112,8 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
   in each of the two halves. Where R is not dominated it is left as it is, and noted.
 */
 #define SPIKE_REDUCED_WARPS 8
+/* Up to two tiles a side have work for no more, and two such blocks fit on a multiprocessor */
+#define SPIKE_REDUCED_FEW 4
 
 /* Panels of both sides and two tiles */
 static inline size_t SpikeReducedBlockShared(int n)
@@ -155,6 +157,7 @@ __device__ static __forceinline__ void SpikeReducedStore(const SpikeLane<double>
 }
 
 /* R <- I - Wt Vb by a thread block; left, above: room for (n + 31) / 32 tiles each */
+template <int WARPS>
 __device__ static __forceinline__ void SpikeReducedProduct(const SpikeLane<double> &at, int kl, int n,
                                                            const PetscScalar *Wt, const PetscScalar *Vb, PetscScalar *R,
                                                            double *left, double *above)
@@ -164,13 +167,13 @@ __device__ static __forceinline__ void SpikeReducedProduct(const SpikeLane<doubl
   double        d[4][4][2];
 
   for (int k = 0; k < PetscMax(kl, 1); k += 32) {
-    for (int i = warp; i < 2 * tiles; i += SPIKE_REDUCED_WARPS) {
+    for (int i = warp; i < 2 * tiles; i += WARPS) {
       if (i < tiles) SpikeReducedTile(at, Wt + 32 * i + (PetscCount)k * n, n, n - 32 * i, kl - k, false, d);
       else SpikeReducedTile(at, Vb + k + (PetscCount)32 * (i - tiles) * kl, kl, kl - k, n - 32 * (i - tiles), false, d);
       SpikeSharedStore<4>(at, left + i * SIZE, d);
     }
     __syncthreads();
-    for (int job = warp; job < tiles * tiles; job += SPIKE_REDUCED_WARPS) {
+    for (int job = warp; job < tiles * tiles; job += WARPS) {
       const int i = job % tiles, j = job / tiles;
 
       if (k) SpikeReducedLoad(at, R, n, i, j, d);
@@ -185,9 +188,10 @@ __device__ static __forceinline__ void SpikeReducedProduct(const SpikeLane<doubl
 }
 
 /* The largest sum of |R - I| over a row, NaN if there is one, in all threads of a block */
+template <int WARPS>
 __device__ static __forceinline__ double SpikeReducedDistance(int n, const PetscScalar *R)
 {
-  __shared__ double norm[SPIKE_REDUCED_WARPS];
+  __shared__ double norm[WARPS];
   const int         warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   double            most = 0.0;
 
@@ -205,11 +209,12 @@ __device__ static __forceinline__ double SpikeReducedDistance(int n, const Petsc
   }
   if (lane == 0) norm[warp] = most;
   __syncthreads();
-  for (int w = 0; w < SPIKE_REDUCED_WARPS; w++) most = SpikeMaxOrNaN(most, norm[w]);
+  for (int w = 0; w < WARPS; w++) most = SpikeMaxOrNaN(most, norm[w]);
   return most;
 }
 
-__global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
+template <int WARPS>
+__global__ static void __launch_bounds__(32 * WARPS, SPIKE_REDUCED_WARPS / WARPS)
   SpikeReducedBlock_Kernel(int kl, int n, PetscInt q0, PetscInt stride, const PetscInt *active, const PetscScalar *dVb,
                            const PetscScalar *dWt, PetscScalar *dR, int *slow)
 {
@@ -233,8 +238,8 @@ __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
   auto load  = [&](int i, int j) { SpikeReducedLoad(at, R, n, i, j, d); };
   auto store = [&](int i, int j) { SpikeReducedStore(at, R, n, i, j, d); };
 
-  SpikeReducedProduct(at, kl, n, Wt, Vb, R, left, above);
-  most = SpikeReducedDistance(n, R);
+  SpikeReducedProduct<WARPS>(at, kl, n, Wt, Vb, R, left, above);
+  most = SpikeReducedDistance<WARPS>(n, R);
   if (threadIdx.x == 0) slow[q] = !(most < SPIKE_REDUCED_DOMINANT);
   if (!(most < SPIKE_REDUCED_DOMINANT)) return;
 
@@ -262,7 +267,7 @@ __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
       SpikeSharedLoad<4>(at, inverse, d);
       store(b, b);
     }
-    for (int i = warp; i < 2 * tiles; i += SPIKE_REDUCED_WARPS) {
+    for (int i = warp; i < 2 * tiles; i += WARPS) {
       const bool below = i < tiles;
       const int  k     = below ? i : i - tiles;
       double    *slot  = left + i * SIZE;

@@ -27,7 +27,7 @@
 #endif
 
 /*
-  The phases are those of persistent.cu: the same steps with a barrier after each, three for BiCGStab and two for CG,
+  The phases are those of persistent.cuh: the same steps with a barrier after each, three for BiCGStab and two for CG,
   and a recurrence in each thread block. What differs is where things lie and who waits for whom.
 
   A thread block has neighbouring rows, a warp 64 of them: a patch. In shared memory are the values of the diagonals in

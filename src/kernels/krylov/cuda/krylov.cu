@@ -17,6 +17,8 @@ static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
   s->bytes = (PetscReal)(sizeof(*h->device) + SpikeKrylovPartials(h, s->alone) * sizeof(*h->partials));
   PetscCall(SpikeMallocMapped_CUDA(1, &h->mail, &h->devicemail));
   memset((void *)h->mail, 0, sizeof(*h->mail));
+  for (int k = 0; k < SPIKE_KRYLOV_POSTS; k++)
+    h->mail->ring[k].norm = h->mail->ring[k].replaced = h->mail->ring[k].ended = SPIKE_KRYLOV_UNWRITTEN;
   PetscCall(SpikeMallocHost_CUDA(1, &s->scalars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -155,24 +157,31 @@ static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step,
 }
 
 /*
-  Waits until *count, which the device writes, has passed `seen`. Now and then the stream is asked, which finds faults
-  and a device that has nothing left to do
+  Waits until there() is true, which the device brings about. Now and then the stream is asked, which finds faults and a
+  device that has nothing left to do
 */
-PetscErrorCode SpikeKrylovSpin_CUDA(const SpikeKrylovCUDA *h, const volatile unsigned long long *count,
-                                    unsigned long long seen)
+template <typename F>
+static PetscErrorCode SpikeKrylovSpin(const SpikeKrylovCUDA *h, F &&there)
 {
   PetscFunctionBegin;
-  for (unsigned long spins = 1; *count <= seen; spins++) {
+  for (unsigned long spins = 1; !there(); spins++) {
     if (spins % (1ul << 20) == 0) {
       const cudaError_t error = cudaStreamQuery(h->stream);
 
       if (error == cudaErrorNotReady) continue;
       PetscCallCUDA(error);
-      PetscCheck(*count > seen, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-                 "The device has nothing left to do and has not answered");
+      PetscCheck(there(), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The device has nothing left to do and has not answered");
     }
   }
   __sync_synchronize();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovSpin_CUDA(const SpikeKrylovCUDA *h, const volatile unsigned long long *count,
+                                    unsigned long long seen)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovSpin(h, [&] { return *count > seen; }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,15 +197,23 @@ static PetscErrorCode SpikeKrylovSums_CUDA(SpikeKrylov *s, SpikeKrylovStep step)
 
 static PetscErrorCode SpikeKrylovWait_CUDA(SpikeKrylov *s, SpikeKrylovPost *post)
 {
-  SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
-  const int        k = (int)(h->read % SPIKE_KRYLOV_POSTS);
+  SpikeKrylovCUDA     *h    = (SpikeKrylovCUDA *)s->data;
+  SpikeKrylovMailPost *mail = &h->mail->ring[h->read++ % SPIKE_KRYLOV_POSTS];
+  unsigned long long   norm, replaced, ended;
+  double               value;
 
   PetscFunctionBegin;
-  PetscCall(SpikeKrylovSpin_CUDA(h, &h->mail->posted, h->read++));
-  post->it       = h->mail->ring[k].it;
-  post->norm     = h->mail->ring[k].norm;
-  post->replaced = h->mail->ring[k].replaced;
-  post->reason   = h->mail->ring[k].reason;
+  PetscCall(SpikeKrylovSpin(h, [&] {
+    return SpikeKrylovIsWritten(&mail->norm, &norm) && SpikeKrylovIsWritten(&mail->replaced, &replaced) &&
+           SpikeKrylovIsWritten(&mail->ended, &ended);
+  }));
+  mail->norm = mail->replaced = mail->ended = SPIKE_KRYLOV_UNWRITTEN; /* for the post that comes here next */
+  memcpy(&value, &norm, sizeof(value));
+  post->norm = (PetscReal)value;
+  memcpy(&value, &replaced, sizeof(value));
+  post->replaced = (PetscReal)value;
+  post->it       = (PetscInt)(ended >> 8);
+  post->reason   = (int)(signed char)(ended & 255);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,6 +16,7 @@
 typedef struct {
   PetscInt     n;
   int          T;
+  bool         leaving; /* of SpikePlacePolicy() */
   PetscInt     slices;
   PetscInt64   chunks;
   PetscInt64  *start; /* [slices + 1] first chunk of each slice */
@@ -30,6 +31,7 @@ typedef struct {
   /* rows, and columns; begin, end: the rows of a product, all of them unless some have columns of other ranks */
   PetscInt     n, begin, end;
   int          T, count;
+  bool         leaving; /* of SpikePlacePolicy() */
   PetscInt64   ld;
   PetscInt    *offset; /* [count] ascending */
   PetscScalar *val;    /* [count ld]        */
@@ -219,6 +221,56 @@ typedef struct {
   PetscInt           before, total; /* blocks of the previous kernel, and of both, where two share a step */
 } SpikeKrylovMultArgs;
 
+/*
+  What the L2 cache does with places of a copy. leaving: they go before vectors do, which an iteration reads several
+  times
+*/
+__device__ static __forceinline__ unsigned long long SpikePlacePolicy(bool leaving)
+{
+  unsigned long long policy = 0;
+
+#if __CUDA_ARCH__ >= 800
+  if (leaving) asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  else asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+#endif
+  return policy;
+}
+
+/* A place of a copy, which nobody writes */
+template <typename V>
+__device__ static __forceinline__ V SpikeLoadPlace(const V *p, unsigned long long policy)
+{
+  V v;
+
+  static_assert(sizeof(V) == 2 || sizeof(V) == 4 || sizeof(V) == 8 || sizeof(V) == 16, "no load of this size");
+#if __CUDA_ARCH__ >= 800
+  if constexpr (sizeof(V) == 16) {
+    unsigned long long w[2];
+
+    asm("ld.global.L2::cache_hint.v2.b64 {%0, %1}, [%2], %3;" : "=l"(w[0]), "=l"(w[1]) : "l"(p), "l"(policy));
+    memcpy((void *)&v, w, 16);
+  } else if constexpr (sizeof(V) == 8) {
+    unsigned long long w;
+
+    asm("ld.global.L2::cache_hint.b64 %0, [%1], %2;" : "=l"(w) : "l"(p), "l"(policy));
+    memcpy((void *)&v, &w, 8);
+  } else if constexpr (sizeof(V) == 4) {
+    unsigned int w;
+
+    asm("ld.global.L2::cache_hint.b32 %0, [%1], %2;" : "=r"(w) : "l"(p), "l"(policy));
+    memcpy((void *)&v, &w, 4);
+  } else {
+    unsigned short w;
+
+    asm("ld.global.L2::cache_hint.b16 %0, [%1], %2;" : "=h"(w) : "l"(p), "l"(policy));
+    memcpy((void *)&v, &w, 2);
+  }
+#else
+  v = *p;
+#endif
+  return v;
+}
+
 /* Nothing to fetch for a row */
 struct SpikeKrylovNothing {
   __device__ __forceinline__ SpikeKrylovNothing operator()(PetscInt) const { return {}; }
@@ -245,8 +297,9 @@ struct SpikeSellRows {
   __device__ __forceinline__ void each(const SharedMemory &, PetscInt number, PetscInt threads, X &&x, G &&fetch,
                                        F &&f) const
   {
-    constexpr int rows = 32 / T;
-    const int     lane = threadIdx.x % 32;
+    constexpr int            rows   = 32 / T;
+    const int                lane   = threadIdx.x % 32;
+    const unsigned long long policy = SpikePlacePolicy(m.leaving);
 
     for (PetscInt s = number / 32; s < m.slices; s += threads / 32) {
       const PetscInt64     begin = m.start[s], end = m.start[s + 1];
@@ -266,9 +319,14 @@ struct SpikeSellRows {
         PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
         int         col[SPIKE_MULT_BATCH];
 
-        SpikeUnroll(u, SPIKE_MULT_BATCH) col[u] = c + u < end ? m.col[32 * (c + u) + lane] : 0;
+        SpikeUnroll(u, SPIKE_MULT_BATCH) col[u] = c + u < end ? SpikeLoadPlace(m.col + 32 * (c + u) + lane, policy) : 0;
         SpikeUnroll(u, SPIKE_MULT_BATCH) {
-          a[u] = c + u < end ? SpikeLoad(val + 32 * (c + u) + lane) : PetscScalar(0.0);
+          a[u] = 0.0;
+          if (c + u < end) {
+            const auto place = SpikeLoadPlace(val + 32 * (c + u) + lane, policy);
+
+            a[u] = SpikeLoad(&place);
+          }
           b[u] = x(col[u], c + u < end);
         }
         SpikeUnroll(u, SPIKE_MULT_BATCH) sum = SpikeFma(a[u], b[u], sum);
@@ -326,7 +384,8 @@ struct SpikeDIARows : SpikeDIATabled<SpikeKrylovDia> {
   __device__ __forceinline__ void each(const SharedMemory &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
                                        F &&f) const
   {
-    const PetscInt per = threads / T;
+    const PetscInt           per    = threads / T;
+    const unsigned long long policy = SpikePlacePolicy(m.leaving);
 
     for (PetscInt first = m.begin + number / 32 * (32 / T); first < m.end; first += per) {
       const int            lane = threadIdx.x % 32, t = lane % T;
@@ -341,7 +400,7 @@ struct SpikeDIARows : SpikeDIATabled<SpikeKrylovDia> {
           const PetscInt j      = there ? row + shared.offset[d] : -1;
           const bool     inside = j >= 0 && j < m.n;
 
-          *a = inside ? val[d * m.ld] : PetscScalar(0.0);
+          *a = inside ? SpikeLoadPlace(val + d * m.ld, policy) : PetscScalar(0.0);
           *b = x(j, inside);
         });
 #pragma unroll

@@ -209,6 +209,15 @@ static void SpikeStencilTakeTable(const SpikeStencil *S, const PetscInt begin[3]
   p->shared   = 0;
 }
 
+void SpikeStencilTable_CUDA(const SpikeStencil *S, SpikeStencilTable *t)
+{
+  const PetscInt   origin[3] = {0, 0, 0};
+  SpikeStencilPlan whole;
+
+  SpikeStencilTakeTable(S, origin, S->size, S->size[0], S->size[0] * S->size[1], &whole);
+  *t = whole.table;
+}
+
 PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *S, const PetscInt begin[3], const PetscInt end[3], PetscInt sj,
                                      PetscInt sk, bool stride, bool more, SpikeStencilPlan *p)
 {
@@ -247,13 +256,10 @@ PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *S, const PetscInt begin
 
 PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *S, SpikeStencilEndsTable *t, unsigned *blocks)
 {
-  const SpikeStencilCUDA *h         = (const SpikeStencilCUDA *)S->data;
-  const PetscInt          origin[3] = {0, 0, 0};
-  SpikeStencilPlan        whole;
+  const SpikeStencilCUDA *h = (const SpikeStencilCUDA *)S->data;
 
   PetscFunctionBegin;
-  SpikeStencilTakeTable(S, origin, S->size, S->size[0], S->size[0] * S->size[1], &whole);
-  t->table = whole.table;
+  SpikeStencilTable_CUDA(S, &t->table);
   t->ghost = NULL;
   t->at[0] = 0;
   for (int b = 0; b < 6; b++) {

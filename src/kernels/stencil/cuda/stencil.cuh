@@ -388,5 +388,8 @@ static PetscErrorCode SpikeStencilDispatch(const SpikeStencilPlan &p, L &&launch
 PETSC_INTERN PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3],
                                                   PetscInt sj, PetscInt sk, bool stride, bool more, SpikeStencilPlan *);
 
+/* The table of the whole box, with x and y its vectors */
+PETSC_INTERN void SpikeStencilTable_CUDA(const SpikeStencil *, SpikeStencilTable *);
+
 /* The ends of the rank's box by `blocks` blocks, at least one; there may be no row */
 PETSC_INTERN PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *, SpikeStencilEndsTable *, unsigned *blocks);
