@@ -34,7 +34,7 @@ def read(names):
             for r in csv.DictReader(f):
                 if None in r.values():
                     continue  # cut short
-                key = (int(r["n"]), int(r["k"]), float(r["d"]), r["precision"], int(r["multiprocessors"]))
+                key = (int(r["n"]), int(r["k"]), float(r["d"]), r["precision"].lower(), int(r["multiprocessors"]))
                 cases.setdefault(key, []).append((int(r["partitions"]), float(r["setup_ms"]), float(r["apply_ms"])))
     return cases
 

@@ -457,19 +457,19 @@ static PetscErrorCode KSPFusedGetGraph_Fused(KSP ksp, PetscBool *flg)
 
   Notes:
   It can on one rank with a copy of the matrix (`KSPFusedSetSpMVType()`) or a `MATGRIDSTENCIL` of one unknown a point
-  without periods, `PCNONE` or `PCJACOBI`, plain reductions, and
-  the test of `KSPConvergedDefault()` or `KSPConvergedSkip()`, without monitors, lockstep, residual replacement, null
-  spaces and transposes; with `KSPIDRFUSED` without a preconditioner, with s of 1, 2, 4 or 8, merged reductions and no
-  smoothing. Elsewhere iterations are graphs (`KSPFusedSetGraph()`) or launched one by one; `KSPView()` and
-  `KSPFusedGetInfo()` tell what ran. The results are the same bits, but for stencils, whose sums have another order.
+  without periods, `PCNONE` or `PCJACOBI`, plain reductions, and the test of `KSPConvergedDefault()` or
+  `KSPConvergedSkip()`, without monitors, lockstep, residual replacement, null spaces and transposes; with `KSPIDRFUSED`
+  without a preconditioner, with s of 1, 2, 4 or 8, merged reductions and no smoothing. Elsewhere iterations are graphs
+  (`KSPFusedSetGraph()`) or launched one by one; `KSPView()` and `KSPFusedGetInfo()` tell what ran. The results are the
+  same bits, but for stencils, whose sums have another order.
 
   A barrier of the whole device takes less time than the launch of a kernel, but products fetch more: it is faster while
   matrix and vectors stay in the L2 cache. Where diagonals and vectors fit into the shared memory of one cluster of
   thread blocks (compute capability 9.0 and later), barriers are those of the cluster: with real numbers in double
   precision on an H200 up to about 14,000 rows of 27 or 7 entries with `KSPCGFUSED`, 11,000 of 27 with `KSPBCGSFUSED`.
-  By default a persistent kernel is taken where the copy of the matrix and the vectors
-  are at most three quarters of that: with real numbers in double precision on an H200 up to about 130,000 rows with 27
-  entries, and 350,000 with 7; with a `MATGRIDSTENCIL` up to 130,000 rows with 27 points, and 230,000 with 7.
+  By default a persistent kernel is taken where the copy of the matrix and the vectors are at most three quarters of the
+  L2 cache: with real numbers in double precision on an H200 up to about 130,000 rows with 27 entries, and 350,000 with
+  7; with a `MATGRIDSTENCIL` up to 130,000 rows with 27 points, and 230,000 with 7.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetPersistent()`, `KSPFusedSetGraph()`, `KSPFusedGetInfo()`
 @*/

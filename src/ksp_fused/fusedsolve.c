@@ -614,9 +614,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p, PetscR
 */
 static PetscInt KSPFusedAhead_Private(KSP ksp, const KSPFusedProgress *p)
 {
-  const PetscBool tested = (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE);
-
-  return p->ahead && !(tested && (!ksp->its || p->rate * ksp->rnorm <= ksp->ttol)) ? p->ahead : 0;
+  return p->ahead && !(KSPFusedIsTested(ksp) && (!ksp->its || p->rate * ksp->rnorm <= ksp->ttol)) ? p->ahead : 0;
 }
 
 /*
@@ -626,7 +624,7 @@ static PetscInt KSPFusedAhead_Private(KSP ksp, const KSPFusedProgress *p)
 static PetscInt KSPFusedNextGraph_Private(KSP ksp, const KSPFusedProgress *p)
 {
   const KSPFused *f      = (const KSPFused *)ksp->data;
-  const PetscBool tested = (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE);
+  const PetscBool tested = KSPFusedIsTested(ksp);
   const PetscInt  many = KSPFusedManyIterations(f), wanted = (f->graph.many ? 1 : 4) * many + p->launched;
   const PetscReal fallen = ksp->rnorm0 > 0.0 && ksp->rnorm > 0.0 ? PetscLogReal(ksp->rnorm0 / ksp->rnorm) : 0.0;
 

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikes.cu: the spikes of whole partitions, for full SPIKE */
 #include "band.cuh"
-#include "tips.cuh"
+#include "tips_columns.cuh"
 
 /*
   W = U^-1 L^-1 [C; 0] and V = U^-1 L^-1 [0; B] over all rows of a partition, as in tips.cu: a thread block has some
-  columns of a spike, reads each tile once for all of them, and has the last tile rows of X in shared memory. On the way
+  columns of a spike, reads each tile once for all of them, and has their last tile rows in shared memory. On the way
   forward W leaves Y = L^-1 [C; 0] in memory; that of V is zero above its last ku rows. On the way back the first ku and
   the last kl rows are kept. Thread blocks below `left` have left spikes, and places for all rows of Y; the others right
   spikes, with places for the rows of B. Moves L and U once for each block of columns, and Y twice. Deterministic.
 */
-#define SPIKE_SPIKES_WARPS  8
-#define SPIKE_SPIKES_NARROW 8       /* half-bandwidths up to this go another way, see below */
-#define SPIKE_SPIKES_SHAPE  2, 1, 4 /* as SPIKE_TIPS_SHAPE */
+#define SPIKE_SPIKES_NARROW 8 /* half-bandwidths up to this go another way, see below */
 
 struct SpikeSpikesArgs {
   SpikeTipsArgs tips; /* rows: tile rows of Y of a left spike */
@@ -20,123 +18,134 @@ struct SpikeSpikesArgs {
   int           left; /* thread blocks of left spikes */
 };
 
-/*
-  The columns of the warp in tile row j, from shared memory to the tips; and their largest magnitudes in as many rows as
-  the half-bandwidth at both ends
-*/
-template <typename C>
-__device__ static __forceinline__ void SpikeSpikesKeep(const C &s, const SpikeTiles &t, int n, int j, int nc, int rows,
-                                                       int bottomrows, PetscScalar *top, PetscScalar *bottom,
-                                                       unsigned most[2])
+/* Where the tips of a spike go, columns of ku and kl numbers, NULL: nowhere; of n rows, and K in a tip at most */
+struct SpikeSpikesTips {
+  PetscScalar *top, *bottom;
+  int          kl, ku, K, n, T, nc;
+};
+
+/* A strip in rows k0 .. k0 + T - 1, to the tips; x, y: largest magnitudes in the first and the last K rows */
+template <int N8>
+__device__ static __noinline__ uint2 SpikeSpikesKeep(const SpikeArith *strip, const SpikeSpikesTips to, int k0)
 {
-  const int         T = t.T, J = (n + T - 1) / T, K = PetscMax(t.kl, t.ku), first = s.warp * 8;
-  const SpikeArith *x = s.mine(j);
+  const int      g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
+  SpikeStrip<N8> x;
+  uint2          most = {0, 0};
 
-  if (j >= rows && j < J - bottomrows) return;
-  for (int e = s.lane; e < 8 * T; e += 32) {
-    const int c = e / T, r = e % T, k = j * T + r;
+  SpikeStripGet(strip, x);
+  SpikeStripEach<N8>(x, [&](SpikeArith &v, int h, int m, int e) {
+    const int      c = threadIdx.x / 32 * 16 + 8 * h + g, i = 8 * m + 2 * q + e, k = k0 + i, b = k - (to.n - to.kl);
+    const unsigned size = SpikeMagnitude(v);
 
-    if (first + c < nc && k < n) {
-      const SpikeArith v = x[c * C::LDX + r];
-      const unsigned   m = SpikeMagnitude(v);
-
-      if (k < K) most[0] = PetscMax(most[0], m);
-      if (k >= n - K) most[1] = PetscMax(most[1], m);
-      if (top && k < t.ku) top[(PetscCount)(first + c) * t.ku + k] = (PetscScalar)v;
-      if (k >= n - t.kl) bottom[(PetscCount)(first + c) * t.kl + k - (n - t.kl)] = (PetscScalar)v;
+    if (c < to.nc && i < to.T && k < to.n) {
+      if (k < to.K) most.x = PetscMax(most.x, size);
+      if (k >= to.n - to.K) most.y = PetscMax(most.y, size);
+      if (to.top && k < to.ku) to.top[(PetscCount)c * to.ku + k] = (PetscScalar)v;
+      if (b >= 0) to.bottom[(PetscCount)c * to.kl + b] = (PetscScalar)v;
     }
-  }
-  __syncwarp();
+  });
+  return most;
 }
 
-template <typename F>
-__global__ void __launch_bounds__(32 * SPIKE_SPIKES_WARPS, 2)
+template <typename F, int N8>
+__global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1)
   SpikeSpikes_Kernel(const __grid_constant__ SpikeSpikesArgs args)
 {
-  typedef SpikeRhs<F, SPIKE_SPIKES_SHAPE> OneSpike;
+  typedef SpikeColumns<F, N8> Columns;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
   const SpikeTipsArgs                          &a = args.tips;
   const SpikeTiles                             &t = a.t;
   const int T = t.T, kl = t.kl, ku = t.ku, Q = PetscMax(t.QL, t.QU), half = (int)(t.np + 1) * a.blocks,
-            size     = a.tiles * 8 * OneSpike::ROWROOM;
+            size     = a.strips * Columns::STRIP;
   const bool   right = (int)blockIdx.x >= args.left;
   const int    begin = right ? blockIdx.x - args.left : blockIdx.x, by = right ? gridDim.x - args.left : args.left;
   PetscScalar *Y = a.work +
                    (right ? (PetscInt64)args.left * a.rows + (PetscInt64)begin * (Q + 2) : (PetscInt64)begin * a.rows) *
                      size;
-  OneSpike s(a, shared, norms);
+  Columns s(t, a.strips, a.slots, shared, norms);
 
   for (int i = begin; i < half; i += by) {
-    const PetscInt q = i / a.blocks, p = right ? q - 1 : q;
-    const int      h = right ? ku : kl, col0 = (i % a.blocks) * a.ncols, nc = PetscMin(a.ncols, h - col0),
-              nt            = nc > s.warp * 8;
-    const PetscReal none    = PETSC_MIN_REAL;
-    unsigned        most[2] = {0, 0}, signs = 0;
-    double          above, below;
+    const PetscInt      q = i / a.blocks, p = right ? q - 1 : q;
+    const int           h = right ? ku : kl, col0 = (i % a.blocks) * a.ncols, nc = PetscMin(a.ncols, h - col0);
+    const PetscReal     none = PETSC_MIN_REAL;
+    const SpikeWarpRole role = 16 * s.warp < nc ? SPIKE_WARP_STRIP : SPIKE_WARP_HELPS;
+    uint2               most = {0, 0};
+    double              above, below;
 
     if (!threadIdx.x) a.rate[right ? half + i : i] = none;
     if (!t.active[q] || p < 0 || p >= t.np || nc <= 0) continue;
-    const int    n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, f0 = right ? (n - ku) / T : 0;
-    const bool   couples = !right || t.active[p]; /* else the top of V is not needed */
-    const int    last = couples ? 0 : (n - kl) / T, toprows = PetscMax(Q, 1), bottomrows = toprows + (n % T ? 1 : 0);
-    PetscScalar *A           = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h,
-                *top         = (right ? args.Vt : a.Wt) + q * (PetscCount)h * ku + (PetscCount)col0 * ku,
-                *bottom      = (right ? a.Vb : args.Wb) + q * (PetscCount)h * kl + (PetscCount)col0 * kl;
-    const SpikePanel nothing = {NULL, 1, 0, 0};
+    const int  n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, f0 = right ? (n - ku) / T : 0;
+    const bool couples = !right || t.active[p]; /* else the top of V is not needed */
+    const int  last = couples ? 0 : (n - kl) / T, toprows = PetscMax(Q, 1), bottomrows = toprows + (n % T ? 1 : 0),
+              begins         = right ? J - f0 : PetscMin(t.QL, J); /* rows with a right-hand side */
+    const PetscScalar    *A  = (right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h;
+    const SpikeSpikesTips to = {couples ? (right ? args.Vt : a.Wt) + q * (PetscCount)h * ku + (PetscCount)col0 * ku
+                                        : NULL,
+                                (right ? a.Vb : args.Wb) + q * (PetscCount)h * kl + (PetscCount)col0 * kl,
+                                kl,
+                                ku,
+                                PetscMax(kl, ku),
+                                n,
+                                T,
+                                nc};
 
-    s.partition(p);
-    __syncthreads();
-    s.clear(-1);
+    s.partition(a.band, p);
+    s.clear(role);
+    if (role == SPIKE_WARP_STRIP) {
+      SpikeColumnsBegin<F, N8>(A, Y + s.warp * Columns::STRIP, size, h, nc, right ? n - h - f0 * T : 0, T, begins);
+      __syncwarp();
+    }
     s.begin(false, f0);
     for (int j = f0; j < J; j++) {
-      SpikePanel rhs = {NULL, h, right ? j * T - (n - ku) : j * T, h};
+      PetscScalar *y = Y + (PetscInt64)(j - f0) * size;
 
-      if (right || j < t.QL) rhs.a = A;
-      (void)s.template step<false>(j, f0, nt, 0, nc, false, Y + (PetscInt64)(j - f0) * size, rhs, nothing, &signs);
+      (void)s.template step<false>(j, f0, role, j - f0 < begins ? y : NULL, y);
     }
-    __syncthreads();
-    s.clear(-1);
+    s.clear(role);
     s.begin(true, J - 1);
     for (int j = J - 1; j >= last; j--) {
-      (void)s.template step<true>(j, f0, nt, j >= f0 ? nt : 0, nc, false, Y + (PetscInt64)(j - f0) * size, nothing,
-                                  nothing, &signs);
-      if (nt) SpikeSpikesKeep(s, t, n, j, nc, toprows, bottomrows, couples ? top : NULL, bottom, most);
+      (void)s.template step<true>(j, 0, role, j >= f0 ? Y + (PetscInt64)(j - f0) * size : NULL, NULL);
+      if (role == SPIKE_WARP_STRIP && (j < toprows || j >= J - bottomrows)) {
+        const uint2 m = SpikeSpikesKeep<N8>(s.strip + s.slot(j) * Columns::STRIP, to, j * T);
+
+        most.x = PetscMax(most.x, m.x);
+        most.y = PetscMax(most.y, m.y);
+      }
     }
-    above = s.reduce(most[0]);
-    below = s.reduce(most[1]);
+    above = s.reduce(most.x);
+    below = s.reduce(most.y);
     if (!threadIdx.x) {
       const int rows = PetscMax(n - PetscMax(kl, ku), 1); /* from one tip to the other */
 
       a.rate[right ? half + i : i] = (PetscReal)(right ? SpikeRate(below, above, rows) : SpikeRate(above, below, rows));
     }
   }
+  SpikeCopyWait();
+}
+
+template <typename F>
+static size_t SpikeSpikesShared_Private(const SpikeTiles *t, const SpikeTipsPlan *plan)
+{
+  return t->T <= 16 ? SpikeColumns<F, 2>::shared(plan->strips, plan->slots, false)
+       : t->T <= 24 ? SpikeColumns<F, 3>::shared(plan->strips, plan->slots, false)
+                    : SpikeColumns<F, 4>::shared(plan->strips, plan->slots, false);
 }
 
 /* Columns of a thread block: those of the tips, without one for signs */
-template <typename F>
-static void SpikeSpikesShape_Private(SpikeTipsPlan *plan)
-{
-  typedef SpikeRhs<F, SPIKE_SPIKES_SHAPE> OneSpike;
-
-  plan->tiles   = (plan->ncols + 7) / 8;
-  plan->threads = plan->tiles * 32;
-  plan->shared  = OneSpike::BUFFERS * OneSpike::TILESIZE * sizeof(F) +
-                 (size_t)plan->slots * plan->tiles * 8 * OneSpike::LDX * sizeof(SpikeArith);
-}
-
 static void SpikeSpikesPlan_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu,
                                     SpikeTipsPlan *plan)
 {
   SpikeTipsPlan_CUDA(s, t, gpu, plan);
-  SpikeDispatchPrecision(s->precision, SpikeSpikesShape_Private<F>(plan));
-  plan->rows = PetscMax(t->tilerows, 1);
+  SpikeDispatchPrecision(s->precision, plan->shared = SpikeSpikesShared_Private<F>(t, plan));
+  plan->threads = 32 * plan->strips;
+  plan->rows    = PetscMax(t->tilerows, 1);
 }
 
 /* Elements of Y of `left` thread blocks with left spikes and of all with right ones */
 static PetscInt64 SpikeSpikesElements_Private(const SpikeTiles *t, const SpikeTipsPlan *plan, PetscInt64 left)
 {
-  const PetscInt64 row = 32 * (PetscInt64)plan->tiles * 8, half = (PetscInt64)(t->np + 1) * plan->blocks;
+  const PetscInt64 row = 512 * (PetscInt64)plan->strips, half = (PetscInt64)(t->np + 1) * plan->blocks;
 
   return (left * plan->rows + half * (PetscMax(t->QL, t->QU) + 2)) * row;
 }
@@ -153,7 +162,7 @@ PetscInt64 SpikeSpikesWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const S
   if (!s->coupled || s->nsystems) return 0;
   if (PetscMax(s->kl, s->ku) <= SPIKE_SPIKES_NARROW) return PetscMax(s->kl, s->ku) * (PetscInt64)s->n;
   SpikeSpikesPlan_Private(s, t, gpu, &plan);
-  left = room / (32 * (PetscInt64)plan.tiles * 8 * plan.rows);
+  left = room / (512 * (PetscInt64)plan.strips * plan.rows);
   left = PetscMax(1, PetscMin(left, (PetscInt64)(t->np + 1) * plan.blocks));
   return SpikeSpikesElements_Private(t, &plan, left);
 }
@@ -162,9 +171,13 @@ template <typename F>
 static PetscErrorCode SpikeSpikesLaunch_Private(const SpikeSpikesArgs &a, const SpikeTipsPlan &plan, int blocks,
                                                 cudaStream_t stream)
 {
+  const auto kernel = a.tips.t.T <= 16 ? SpikeSpikes_Kernel<F, 2>
+                    : a.tips.t.T <= 24 ? SpikeSpikes_Kernel<F, 3>
+                                       : SpikeSpikes_Kernel<F, 4>;
+
   PetscFunctionBegin;
-  PetscCall(SpikeKernelFit((const void *)SpikeSpikes_Kernel<F>, plan.threads, plan.shared));
-  SpikeSpikes_Kernel<F><<<(unsigned)blocks, plan.threads, plan.shared, stream>>>(a);
+  PetscCall(SpikeKernelFit((const void *)kernel, plan.threads, plan.shared));
+  kernel<<<(unsigned)blocks, plan.threads, plan.shared, stream>>>(a);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -324,7 +337,7 @@ PetscErrorCode SpikeSpikes_CUDA(SpikeBand *s, PetscReal falloff[])
   SpikeSpikesPlan_Private(s, t, h->gpu, &plan);
   PetscCheck(plan.blocks == h->blocks, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d blocks of columns, not %d", plan.blocks,
              h->blocks);
-  row           = 32 * (PetscInt64)plan.tiles * 8;
+  row           = 512 * (PetscInt64)plan.strips;
   left          = (h->spikesize - SpikeSpikesElements_Private(t, &plan, 0)) / (plan.rows * row);
   left          = PetscMax(1, PetscMin(left, half * plan.blocks));
   a.tips.t      = *t;
@@ -336,7 +349,7 @@ PetscErrorCode SpikeSpikes_CUDA(SpikeBand *s, PetscReal falloff[])
   a.tips.work   = h->spike;
   a.tips.blocks = plan.blocks;
   a.tips.ncols  = plan.ncols;
-  a.tips.tiles  = plan.tiles;
+  a.tips.strips = plan.strips;
   a.tips.slots  = plan.slots;
   a.tips.rows   = plan.rows;
   a.tips.rate   = (PetscReal *)(h->report + 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tips.cu: tips of the spikes, and how far the spikes reach */
 #include "band.cuh"
+#include "tips_columns.cuh"
 #include "tips_narrow.cuh"
 
 /*
@@ -15,15 +16,12 @@
   tolerance of the corrections, it goes on forward, as far as this number asks for. W_i is taken to fall as Y_i / U_ii
   does, which no scaling of rows changes; where the corner is the whole partition, W itself is looked at.
 
-  What remains is the reach of the spikes, down to the tolerance of the corrections: the recurrences of Y (with L) and V
-  (with U alone, above the tip) go on with one combination of the columns. A block reads a tile once for all of its
-  columns, into shared memory, some tiles ahead of their use; a warp has 8 C8 columns of X, the last tile rows of which
-  are in shared memory. Y is kept in SpikeCUDA.spike. Products are in double precision.
+  What remains is the reach of the spikes, down to the tolerance of the corrections: tips_reach.cuh follows one
+  combination of the columns, beside. A block reads a tile once for all of its columns (tips_columns.cuh), and takes
+  units as they come, the long left ones first. Y is kept in SpikeCUDA.spike. Products are in double precision.
 
-  Of symmetric positive definite bands tips_reach.cuh finds the corners beforehand and the reach beside, without a
-  column of signs: here the corner is gone through forward and backward, and nothing is measured. Thread blocks take
-  such units as they come, the long left ones first. Where one thread block holds all columns of a spike if each warp
-  has two blocks of 8, each has: tiles are loaded half as often.
+  Of symmetric positive definite bands tips_reach.cuh finds the corners beforehand, without a column of signs: here the
+  corner is gone through forward and backward, and nothing is measured.
 
   A first launch gives every block room for SPIKE_TIPS_ROWS K rows of Y; spikes that need more are listed and done by a
   second one, with few blocks.
@@ -31,57 +29,10 @@
 #define SPIKE_TIPS_ROWS   8
 #define SPIKE_TIPS_STATIC 1024 /* bytes of shared memory that the kernel and CUDA have for themselves, at most */
 
-template <typename F, int C8>
-static void SpikeTipsShape_Private(SpikeTipsPlan *plan)
-{
-  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE(C8)> OneSpike;
-
-  plan->threads = plan->tiles / C8 * 32;
-  plan->shared  = OneSpike::BUFFERS * OneSpike::TILESIZE * sizeof(F) +
-                 (size_t)plan->slots * plan->tiles * 8 * OneSpike::LDX * sizeof(SpikeArith);
-}
-
 /* Whether tips_reach.cuh helps: the device's Cholesky, and LU of what Cholesky was asked for, a partition a group */
 static bool SpikeTipsKnown_Private(const SpikeBand *s, const SpikeTiles *t)
 {
   return s->cholesky && s->precision == PETSC_SPIKE_PRECISION_DOUBLE && !PetscDefined(USE_COMPLEX) && t->T > 16;
-}
-
-/* As few blocks of columns as fit */
-void SpikeTipsPlan_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, SpikeTipsPlan *plan)
-{
-  const int Q = PetscMax(t->QL, t->QU), K = PetscMax(PetscMax(t->kl, t->ku), 1);
-
-  plan->pairs = 0;
-  plan->slots = PetscMax(Q, 1);
-  for (plan->blocks = (K + 63) / 64;; plan->blocks++) {
-    plan->ncols = (K + plan->blocks - 1) / plan->blocks;
-    plan->tiles = (plan->ncols + (SpikeTipsKnown_Private(s, t) ? 0 : 1) + 7) / 8;
-    SpikeDispatchPrecision(s->precision, (SpikeTipsShape_Private<F, 1>(plan)));
-    if (plan->shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared || plan->ncols == 1) break;
-  }
-  plan->most = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->tilerows);
-  plan->rows = PetscMax(PetscMin(SPIKE_TIPS_ROWS * Q, plan->most), Q + 2);
-}
-
-/* The plan of the tips themselves: all columns of a spike in a thread block where that makes one of two */
-static void SpikeTipsPairs_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, SpikeTipsPlan *plan)
-{
-#if !defined(PETSC_USE_COMPLEX)
-  SpikeTipsPlan one;
-#endif
-
-  SpikeTipsPlan_CUDA(s, t, gpu, plan);
-#if !defined(PETSC_USE_COMPLEX)
-  if (!SpikeTipsKnown_Private(s, t) || t->kl <= 96 || plan->blocks != 2) return;
-  one        = *plan;
-  one.pairs  = 1;
-  one.blocks = 1;
-  one.ncols  = t->kl;
-  one.tiles  = (t->kl + 15) / 16 * 2;
-  SpikeTipsShape_Private<SpikeDouble, 2>(&one);
-  if (one.shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared && one.threads <= 32 * (SPIKE_TIPS_WARPS - 1)) *plan = one;
-#endif
 }
 
 /* Few tiles on either side of the diagonal: in registers, in one pass over the rows that keeps none of them */
@@ -90,11 +41,45 @@ static bool SpikeTipsAreNarrow_Private(const SpikeTiles *t)
   return t->QL <= SPIKE_TIPS_NARROW && t->QU <= SPIKE_TIPS_NARROW;
 }
 
+template <typename F>
+static size_t SpikeTipsShared_Private(const SpikeTiles *t, const SpikeTipsPlan *plan, bool column)
+{
+  return t->T <= 16 ? SpikeColumns<F, 2>::shared(plan->strips, plan->slots, column)
+       : t->T <= 24 ? SpikeColumns<F, 3>::shared(plan->strips, plan->slots, column)
+                    : SpikeColumns<F, 4>::shared(plan->strips, plan->slots, column);
+}
+
+/* As few blocks of columns as fit, more where there are few spikes; a warp for the column of signs */
+void SpikeTipsPlan_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, SpikeTipsPlan *plan)
+{
+  const int  Q = PetscMax(t->QL, t->QU), K = PetscMax(PetscMax(t->kl, t->ku), 1);
+  const bool column = !SpikeTipsKnown_Private(s, t);
+
+  plan->slots = PetscMax(Q, 1);
+  for (plan->blocks = (K + 127) / 128;; plan->blocks++) {
+    plan->ncols  = (K + plan->blocks - 1) / plan->blocks;
+    plan->strips = (plan->ncols + 15) / 16;
+    SpikeDispatchPrecision(s->precision, plan->shared = SpikeTipsShared_Private<F>(t, plan, column));
+    if (plan->ncols == 1) break;
+    if (plan->shared + SPIKE_TIPS_STATIC > (size_t)gpu->shared) continue;
+    /* columns of few wide spikes go to all multiprocessors; the report has one place for narrow ones */
+    if (plan->strips <= 2 || SpikeTipsAreNarrow_Private(t)) break;
+    if (4 * (PetscInt64)(t->np + 1) * plan->blocks > gpu->multiprocessors) break;
+  }
+  plan->threads = 32 * (plan->strips + (column ? 1 : 0));
+  plan->most    = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->tilerows);
+  plan->rows    = PetscMax(PetscMin(SPIKE_TIPS_ROWS * Q, plan->most), Q + 2);
+}
+
 bool SpikeTipsHold_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu)
 {
   SpikeTipsPlan plan;
+  bool          narrow = false;
 
-  if (SpikeTipsAreNarrow_Private(t)) return true;
+  if (SpikeTipsAreNarrow_Private(t)) {
+    SpikeDispatchPrecision(s->precision, narrow = SpikeTipsNarrowRoom<F>(*t, gpu) > 0);
+    return narrow;
+  }
   SpikeTipsPlan_CUDA(s, t, gpu, &plan);
   return plan.shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared;
 }
@@ -106,7 +91,7 @@ static PetscInt64 SpikeTipsTogether_Private(const SpikeTipsPlan *plan, const Spi
                                                      gpu->shared / ((PetscInt64)plan->shared + SPIKE_TIPS_STATIC)));
 }
 
-/* Of a first launch where corners are known: those that have room for left spikes, and how many have not */
+/* Thread blocks of a first launch that have room for left spikes, and how many have not */
 static PetscInt64 SpikeTipsLeft_Private(const SpikeTiles *t, const SpikeTipsPlan *plan, const SpikeDevice *gpu,
                                         PetscInt64 *rest)
 {
@@ -136,17 +121,11 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
   if (SpikeBandExchanges(s)) SpikePivotedTipsWork_CUDA(s, t, gpu, elements, blocks);
   else if (!SpikeTipsAreNarrow_Private(t)) {
     SpikeTipsPlan_CUDA(s, t, gpu, &plan);
-    *scratch = (2 * (size_t)plan.blocks + 1) * (size_t)(t->np + 1) * sizeof(int);
-    *blocks  = plan.blocks;
-    SpikeTipsPairs_Private(s, t, gpu, &plan);
-    row = 32 * (PetscInt64)plan.tiles * 8;
-    if (SpikeTipsKnown_Private(s, t)) {
-      together  = SpikeTipsLeft_Private(t, &plan, gpu, &rest);
-      *elements = (together * plan.rows + rest * (plan.slots + 2)) * row;
-    } else {
-      together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks, SpikeTipsTogether_Private(&plan, gpu));
-      *elements = together * plan.rows * row;
-    }
+    *scratch  = (2 * (size_t)plan.blocks + 1) * (size_t)(t->np + 1) * sizeof(int);
+    *blocks   = plan.blocks;
+    row       = 512 * (PetscInt64)plan.strips;
+    together  = SpikeTipsLeft_Private(t, &plan, gpu, &rest);
+    *elements = (together * plan.rows + rest * (plan.slots + 2)) * row;
     *elements = PetscMin(*elements, PetscMax(room, 3145728));
     *elements = PetscMax(*elements, PetscMax(plan.most, plan.rows) * row);
   }
@@ -166,16 +145,16 @@ static PetscErrorCode SpikeTipsKernel_Private(SpikeTipsKernel kernel, const Spik
 }
 
 /*
-  Rows of Y for which blocks have room, and how many blocks: all that the plan asks for, or where corners are known less
-  of it, rather than left spikes that wait for others
+  Rows of Y for which blocks have room, and how many blocks: all that the plan asks for, or in the first launch less of
+  it, rather than left spikes that wait for others
 */
 static void SpikeTipsRoom_Private(const SpikeCUDA *h, const SpikeTipsPlan *plan, SpikeTipsArgs *a, unsigned *blocks)
 {
-  const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = 32 * (PetscInt64)a->tiles * 8,
+  const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = 512 * (PetscInt64)a->strips,
                    room = h->spikesize / row; /* tile rows */
   PetscInt64 big, rest = 0;
 
-  if (a->corner && !a->again) {
+  if (!a->again) {
     big     = SpikeTipsLeft_Private(&a->t, plan, h->gpu, &rest);
     rest    = PetscMin(rest, room / 4 / (a->slots + 2));
     a->rows = (int)PetscMin(plan->rows, (room - rest * (a->slots + 2)) / big);
@@ -183,7 +162,7 @@ static void SpikeTipsRoom_Private(const SpikeCUDA *h, const SpikeTipsPlan *plan,
     if (room - rest * (a->slots + 2) < a->rows) rest = 0;
     big = PetscMax(1, PetscMin(big, (room - rest * (a->slots + 2)) / a->rows));
   } else {
-    a->rows = a->again ? plan->most : plan->rows;
+    a->rows = plan->most;
     big     = PetscMin(units, room / a->rows);
   }
   a->big  = (int)big;
@@ -197,12 +176,12 @@ static PetscErrorCode SpikeTipsLaunch_Private(const SpikeCUDA *h, PetscSpikePrec
   unsigned        blocks;
 
   PetscFunctionBegin;
-  SpikeDispatchPrecision(precision, kernel = SpikeTipsKernelOf<F>(plan->pairs > 0));
-  if (a->corner) PetscCall(SpikeReach_CUDA(a, true, stream));
+  SpikeDispatchPrecision(precision, kernel = SpikeTipsKernelOf<F>(a->t.T));
+  if (a->known) PetscCall(SpikeCorner_CUDA(a, stream));
   for (a->again = 0; a->again < 2; a->again++) {
     SpikeTipsRoom_Private(h, plan, a, &blocks);
     PetscCall(SpikeTipsKernel_Private(kernel, plan, a, blocks, stream));
-    if (a->corner && !a->again) PetscCall(SpikeReach_CUDA(a, false, stream));
+    if (!a->again) SpikeDispatchPrecision(precision, PetscCall(SpikeReach<F>(*a, stream)));
     if (a->rows >= plan->most) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -228,7 +207,7 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
   if (h->tri) PetscCall(SpikeTriTipsSystems_CUDA(s));
   else if (h->pivoted) PetscCall(SpikePivotedTips_CUDA(s, PETSC_FALSE));
   if (h->tri || h->pivoted) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikeTipsPairs_Private(s, t, h->gpu, &plan);
+  SpikeTipsPlan_CUDA(s, t, h->gpu, &plan);
   a.t      = *t;
   a.band   = s->band;
   a.B      = s->dB;
@@ -240,7 +219,7 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
   a.tol    = PetscMax(s->window, a.eps / 4);
   a.blocks = plan.blocks;
   a.ncols  = plan.ncols;
-  a.tiles  = plan.tiles;
+  a.strips = plan.strips;
   a.slots  = plan.slots;
   a.most   = plan.most;
   a.window = h->window;
@@ -249,21 +228,23 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
   a.list   = (int *)h->scratch;
   a.ticket = h->report->ticket;
   a.rates  = h->blocks;
-  a.corner = !SpikeTipsKnown_Private(s, t) ? NULL : narrow ? a.list : a.list + 2 * (np + 1) * plan.blocks;
+  a.known  = SpikeTipsKnown_Private(s, t);
+  a.corner = narrow ? a.list : a.list + 2 * (np + 1) * plan.blocks;
   a.small  = (8 + (PetscReal)0.25 * PetscMax(t->kl, t->ku)) * a.eps;
-  a.small  = a.corner ? PetscMax(a.small, s->corner) : narrow ? a.small : PetscMax(a.small, a.tol);
+  a.small  = a.known ? PetscMax(a.small, s->corner) : narrow ? a.small : PetscMax(a.small, a.tol);
   if (narrow) {
     const PetscReal tol = a.tol;
 
-    if (a.corner) a.tol = 1; /* the reach is found beside */
-    if (a.t.T <= 16) PetscCall(SpikeTipsSmall_CUDA(s->precision, &a, stream));
-    else SpikeDispatchPrecision(s->precision, PetscCall(SpikeTipsNarrow<F>(a, stream)));
+    if (a.known) a.tol = 1; /* the reach is found beside */
+    if (a.t.T <= 16) PetscCall(SpikeTipsSmall_CUDA(s->precision, &a, h->gpu, stream));
+    else SpikeDispatchPrecision(s->precision, PetscCall(SpikeTipsNarrow<F>(a, h->gpu, stream)));
     a.tol = tol;
-    if (a.corner) PetscCall(SpikeReach_CUDA(&a, false, stream));
+    if (a.known) PetscCall(SpikeReach<SpikeDouble>(a, stream));
   } else {
-    if (!a.corner) {
+    if (!a.known) { /* what SpikeCorner_CUDA() sets */
       PetscCallCUDA(cudaMemsetAsync(h->window, 0, 2 * (size_t)np * sizeof(int), stream));
-      PetscCallCUDA(cudaMemsetAsync(a.count, 0, sizeof(int), stream));
+      PetscCallCUDA(cudaMemsetAsync(a.corner, 0, ((size_t)np + 1) * sizeof(int), stream));
+      PetscCallCUDA(cudaMemsetAsync(a.count, 0, 3 * sizeof(int), stream)); /* and the tickets after it */
     }
     PetscCall(SpikeTipsLaunch_Private(h, s->precision, &plan, &a, stream));
   }

@@ -6,133 +6,16 @@
 #pragma once
 
 #include "band.cuh"
+#include "tips_columns.cuh"
 #include "tips_narrow.cuh"
-#include <type_traits>
-
-#if CUDART_VERSION >= 12040
-  #define SPIKE_TIPS_PAIRS_BOUNDS __maxnreg__(192)
-#else
-  #define SPIKE_TIPS_PAIRS_BOUNDS __launch_bounds__(32 * (SPIKE_TIPS_WARPS - 1))
-#endif
-
-typedef enum {
-  SPIKE_FORWARD,
-  SPIKE_BACKWARD,
-  SPIKE_FOLLOW,
-  SPIKE_DONE
-} SpikePhase;
-
-/* Where the work on a spike is; the same in all threads */
-struct SpikeTipsState {
-  int    f1, j;            /* rows f0 <= . < f1 of Y are known; the row at work                 */
-  int    phase;            /* SpikePhase                                                        */
-  int    below;            /* last rows, all below the target; negative: left to another launch */
-  int    stop;             /* of the way forward                                                */
-  double target;           /* of the way forward; negative: the root of the tolerance           */
-  double scale, reference; /* of the combination of columns; what its first row shall be        */
-  double start, end;       /* of W itself, where all of it is known                             */
-};
-
-/*
-  A row with largest magnitude m in a thread is done: notes it, and returns whether the phase goes on with row w.j. top:
-  largest of the tip of W; known: the corner, and how far the spike reaches
-*/
-template <typename C>
-__device__ static __forceinline__ bool SpikeTipsRow(C &s, const SpikeTiles &t, SpikeTipsState &w, SpikeFall &fall,
-                                                    bool right, bool known, int J, int most, int last, double root,
-                                                    unsigned m, unsigned &top)
-{
-  if (w.phase == SPIKE_FORWARD) {
-    if (!right && !known) {
-      const double norm = s.reduce(m);
-
-      fall.add(norm);
-      w.below = fall.seen > fall.tip && norm <= (w.target < 0.0 ? root * fall.head : w.target) ? w.below + 1 : 0;
-    }
-    w.j++;
-    return w.j < w.stop && !(!right && w.j >= PetscMin(2 * fall.tip, most) && w.below >= PetscMax(t.QL, 1));
-  } else if (w.phase == SPIKE_BACKWARD) {
-    if (right) {
-      if (!known) fall.add(s.reduce(m));
-    } else {
-      if (w.j < t.QU) top = PetscMax(top, m);
-      if (w.f1 == J && (w.j < fall.tip || w.j >= J - fall.tip)) {
-        const double norm = s.reduce(m);
-
-        if (w.j < fall.tip) w.start = PetscMax(w.start, norm);
-        if (w.j >= J - fall.tip) w.end = PetscMax(w.end, norm);
-      }
-    }
-    w.j--;
-    return w.j >= last;
-  } else {
-    const double norm = s.reduce(m);
-
-    if (right) fall.add(w.scale * norm);
-    else if (w.j == w.f1 - 1)
-      w.scale = norm == 0.0
-                ? 0.0
-                : w.reference / norm; /* the last row of Y once more, which shows the size of the combination */
-    else fall.add(w.scale * norm);
-    w.j += right ? -1 : 1;
-    return !fall.fallen && (right ? w.j >= J - most : w.j < most);
-  }
-}
-
-/* X before the first row of a phase, in slots that are zero: the last tile rows of Y, or of a combination of columns */
-template <typename C>
-__device__ static __forceinline__ void SpikeTipsBefore(const C &s, const SpikeTiles &t, int phase, bool right, int j,
-                                                       int f0, int J, int nc, int size, const PetscScalar *Y)
-{
-  constexpr int ROWROOM = C::ROWROOM, LDX = C::LDX;
-  const int     T = t.T;
-
-  if (phase == SPIKE_FORWARD) {
-    for (int k = 1; k <= PetscMin(t.QL, j - f0); k++) {
-      for (int e = threadIdx.x; e < T * nc; e += blockDim.x)
-        s.slot(j - k)[e / T * LDX + e % T] = SpikeArith(Y[(j - k) * size + e / T * ROWROOM + e % T]);
-    }
-  } else if (phase == SPIKE_FOLLOW && !right) {
-    for (int k = 1; k <= PetscMin(t.QL, j); k++) {
-      for (int r = threadIdx.x; r < T; r += blockDim.x) {
-        SpikeArith v = 0.0;
-
-        for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * SpikeArith(Y[(j - k) * size + c * ROWROOM + r]);
-        s.slot(j - k)[r] = v;
-      }
-    }
-  } else if (phase == SPIKE_FOLLOW) {
-    for (int k = 1; k <= PetscMin(t.QU, J - 1 - j); k++) {
-      for (int r = threadIdx.x; r < T; r += blockDim.x) s.slot(j + k)[r] = SpikeArith(Y[(k - 1) * T + r]);
-    }
-  }
-}
-
-/* Y <- the combination of the columns in `rows` tile rows from `last` on; the thread's largest magnitude in it */
-template <typename C>
-__device__ static __forceinline__ unsigned SpikeTipsCombine(const C &s, int T, int last, int rows, int nc,
-                                                            PetscScalar *Y)
-{
-  constexpr int LDX     = C::LDX;
-  unsigned      largest = 0;
-
-  for (int e = threadIdx.x; e < rows * T; e += blockDim.x) {
-    const SpikeArith *x = s.slot(last + e / T) + e % T;
-    SpikeArith        v = 0.0;
-
-    for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * x[c * LDX];
-    Y[e]    = (PetscScalar)v;
-    largest = PetscMax(largest, SpikeMagnitude(v));
-  }
-  return largest;
-}
+#include "tips_reach.cuh"
 
 /* The next unit of a thread block, the first one for i < 0; all of its threads call */
 __device__ static __forceinline__ int SpikeTipsNext(const SpikeTipsArgs &a, int i, int half)
 {
   __shared__ int unit;
 
-  if (!a.corner || a.again) return i < 0 ? (int)blockIdx.x : i + (int)gridDim.x;
+  if (a.again) return i < 0 ? (int)blockIdx.x : i + (int)gridDim.x;
   __syncthreads();
   if (threadIdx.x == 0) {
     unit = (int)blockIdx.x < a.big ? atomicAdd(a.ticket, 1) : half;
@@ -142,163 +25,248 @@ __device__ static __forceinline__ int SpikeTipsNext(const SpikeTipsArgs &a, int 
   return unit;
 }
 
-/* C8: blocks of 8 columns of a warp */
-template <typename F, int C8>
-__device__ static __forceinline__ void SpikeTips(const SpikeTipsArgs &a)
+/* Columns of a spike at work, the same in all threads of the thread block but for `mine` */
+struct SpikeTipsUnit {
+  bool               right;
+  int                n, J, tip; /* rows; tile rows, and those of a tip */
+  int                f0, f1;    /* rows f0 <= j < f1 of Y are known */
+  int                nc, h;     /* columns, of h of the spike */
+  const PetscScalar *A;         /* C or B of these columns */
+  PetscScalar       *to, *Y;    /* the tip; room for Y, `size` numbers a tile row */
+  int                size;
+  bool               mine; /* the warp has columns */
+};
+
+/* The following are out of line, so that registers are left to the steps */
+
+/* The lane's largest magnitude in a strip of Y, on the scale of W */
+template <typename F, int N8>
+__device__ static __noinline__ unsigned SpikeTipsMeasure(const SpikeArith *strip, const F *diagonal, int T)
 {
-  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE(C8)> OneSpike;
+  const int      q = threadIdx.x & 3;
+  SpikeStrip<N8> x;
+  unsigned       m = 0;
+
+  SpikeStripGet(strip, x);
+  SpikeStripEach<N8>(x, [&](SpikeArith &v, int, int n, int e) {
+    m = PetscMax(m, SpikeMagnitude(v * SpikeArith(diagonal[PetscMin(8 * n + 2 * q + e, T - 1)])));
+  });
+  return m;
+}
+
+/* The same in a strip of X, whose rows i with 0 <= k0 + i < rows go to the tip, `nc` columns of `rows` numbers */
+template <int N8>
+__device__ static __noinline__ unsigned SpikeTipsKeep(const SpikeArith *strip, PetscScalar *to, int k0, int rows,
+                                                      int nc, int T)
+{
+  const int      g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
+  SpikeStrip<N8> x;
+  unsigned       m = 0;
+
+  SpikeStripGet(strip, x);
+  SpikeStripEach<N8>(x, [&](SpikeArith &v, int h, int n, int e) {
+    const int c = threadIdx.x / 32 * 16 + 8 * h + g, i = 8 * n + 2 * q + e, k = k0 + i;
+
+    m = PetscMax(m, SpikeMagnitude(v));
+    if (c < nc && i < T && k >= 0 && k < rows) to[(PetscCount)c * rows + k] = (PetscScalar)v;
+  });
+  return m;
+}
+
+/*
+  Y forward from row f1 on, as far as `stop`. measure: a left spike, until it has been below the target in as many rows
+  as one of Y depends on; a negative one is the root of the tolerance
+*/
+template <typename C>
+__device__ static __forceinline__ void SpikeTipsForward(C &s, SpikeTipsUnit &u, int stop, int most, bool measure,
+                                                        double target, double root, SpikeFall &fall)
+{
+  const SpikeTiles   &t     = s.t;
+  const SpikeWarpRole role  = u.mine ? SPIKE_WARP_STRIP : SPIKE_WARP_HELPS;
+  const int           rows  = u.right ? u.J - u.f0 : PetscMin(t.QL, stop); /* with a right-hand side */
+  int                 below = 0, j = u.f1;
+
+  s.clear(role);
+  if (u.mine && j == u.f0) {
+    SpikeColumnsBegin<typename C::Factor, C::BLOCKS>(u.A, u.Y + s.warp * C::STRIP, u.size, u.h, u.nc,
+                                                     u.right ? u.n - u.h - j * t.T : 0, t.T, rows);
+    __syncwarp();
+  }
+  if (u.mine) {
+    for (int k = 1; k <= PetscMin(t.QL, j - u.f0); k++) { /* the rows before it, into their slots */
+      typename C::Strip x;
+
+      SpikeStripGet(u.Y + (PetscInt64)(j - u.f0 - k) * u.size + s.warp * C::STRIP, x);
+      SpikeStripPut(s.strip + s.slot(j - k) * C::STRIP, x);
+    }
+    __syncwarp();
+  }
+  for (s.begin(false, j); j < stop;) {
+    PetscScalar *y = u.Y + (PetscInt64)(j - u.f0) * u.size;
+
+    (void)s.template step<false>(j, u.f0, role, j - u.f0 < rows ? y : NULL, y);
+    if (measure) {
+      const double norm = s.reduce(
+        u.mine
+          ? SpikeTipsMeasure<typename C::Factor, C::BLOCKS>(s.strip + s.slot(j) * C::STRIP, s.diag + j * t.rowsize, t.T)
+          : 0);
+
+      fall.add(norm);
+      below = fall.seen > fall.tip && norm <= (target < 0.0 ? root * fall.head : target) ? below + 1 : 0;
+    }
+    j++;
+    if (measure && j >= PetscMin(2 * fall.tip, most) && below >= PetscMax(t.QL, 1)) break;
+  }
+  u.f1 = j;
+}
+
+/* Largest magnitudes of a lane on the way back of a left spike: in the tip, of W at both ends, of what signs return */
+struct SpikeTipsSeen {
+  unsigned top, start, end, returns;
+};
+
+/*
+  X back, from row f1 - 1 up to the first row of a left spike or of the tip of a right one. signs: the column has some
+  after row f1 - 1
+*/
+template <typename C>
+__device__ static __forceinline__ SpikeTipsSeen SpikeTipsBack(C &s, const SpikeTipsUnit &u, bool signs)
+{
+  const SpikeTiles   &t    = s.t;
+  const int           last = u.right ? u.J - u.tip : 0;
+  const SpikeWarpRole role = u.mine                                      ? SPIKE_WARP_STRIP
+                           : signs && s.warp == (int)blockDim.x / 32 - 1 ? SPIKE_WARP_COLUMN
+                                                                         : SPIKE_WARP_HELPS;
+  SpikeTipsSeen       seen = {0, 0, 0, 0};
+
+  s.clear(role);
+  s.begin(true, u.f1 - 1);
+  for (int j = u.f1 - 1; j >= last; j--) {
+    const unsigned one = s.template step<true>(j, 0, role, j >= u.f0 ? u.Y + (PetscInt64)(j - u.f0) * u.size : NULL,
+                                               NULL);
+
+    if (u.mine && (u.right || j < u.tip || j >= u.J - u.tip)) {
+      const unsigned m = SpikeTipsKeep<C::BLOCKS>(s.strip + s.slot(j) * C::STRIP, u.to,
+                                                  u.right ? j * t.T - (u.n - t.kl) : j * t.T,
+                                                  !t.kl || !t.ku ? 0
+                                                  : u.right      ? t.kl
+                                                                 : t.ku,
+                                                  u.nc, t.T);
+
+      if (j < t.QU) seen.top = PetscMax(seen.top, m);
+      if (j < u.tip) seen.start = PetscMax(seen.start, m);
+      if (j >= u.J - u.tip) seen.end = PetscMax(seen.end, m);
+    }
+    if (j < PetscMax(t.QU, 1)) seen.returns = PetscMax(seen.returns, one);
+  }
+  return seen;
+}
+
+template <typename F, int N8>
+__global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
+{
+  typedef SpikeColumns<F, N8> Columns;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
   __shared__ double                             history[32];
   const SpikeTiles                             &t = a.t;
   const int T = t.T, kl = t.kl, ku = t.ku, Q = PetscMax(t.QL, t.QU), half = (int)(t.np + 1) * a.blocks,
             units = a.again ? *a.count : 2 * half;
-  OneSpike      s(a, shared, norms);
-  constexpr int ROWROOM = OneSpike::ROWROOM;
-  /* of a tile row of Y: columns of ROWROOM numbers */
-  const int    size  = a.tiles * 8 * ROWROOM;
+  Columns      s(t, a.strips, a.slots, shared, norms);
   const double small = (double)a.small, root = sqrt(PetscMax((double)a.eps, (double)a.tol));
-  const bool   known = a.corner != NULL;
   /* room for Y: `rows` tile rows in the first `big` thread blocks, Q + 2 in the others */
-  const int    big = (int)blockIdx.x < a.big ? (int)blockIdx.x : a.big;
-  PetscScalar *Y   = a.work + ((PetscInt64)big * a.rows + ((PetscInt64)blockIdx.x - big) * (Q + 2)) * size;
+  const int big = (int)blockIdx.x < a.big ? (int)blockIdx.x : a.big;
 
-  if (known && !a.again) SpikeRelease(); /* SpikeReach_Kernel() */
+  if (!a.again) SpikeRelease(); /* SpikeReach_Kernel() */
   for (int i = SpikeTipsNext(a, -1, half); i < units; i = SpikeTipsNext(a, i, half)) {
     const int      unit  = a.again ? a.list[i] : i;
-    const bool     right = unit >= half;
+    const bool     right = unit >= half, measure = !right && !a.known;
     const PetscInt q = (unit - (right ? half : 0)) / a.blocks, p = right ? q - 1 : q;
-    const int      h = right ? ku : kl, col0 = (unit % a.blocks) * a.ncols, nc = PetscMin(a.ncols, h - col0),
-              first = s.warp * C8 * 8;
-    PetscReal &rate = a.rate[((right ? t.np + 1 : 0) + q) * (PetscInt64)a.rates + unit % a.blocks];
+    const int  block = unit % a.blocks, h = right ? ku : kl, col0 = block * a.ncols, nc = PetscMin(a.ncols, h - col0);
+    PetscReal &rate = a.rate[((right ? t.np + 1 : 0) + q) * (PetscInt64)a.rates + block];
+    SpikeTipsUnit u;
+    SpikeTipsSeen seen;
+    double        target = -1.0;
+    int           most, stop;
+    bool          more = true, later = false;
 
-    if (!threadIdx.x && !a.again && !known) rate = PETSC_MIN_REAL;
+    if (!threadIdx.x && !a.again && !a.known) rate = PETSC_MIN_REAL;
     if (!t.active[q] || p < 0 || p >= t.np || nc <= 0) continue;
-    if (known && !right && a.corner[q] > a.rows) { /* the other launch has more room */
+    if (a.known && !right && a.corner[q] > a.rows) { /* the other launch has more room */
       if (!threadIdx.x) a.list[atomicAdd(a.count, 1)] = unit;
       continue;
     }
-    const int    n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most);
-    SpikeFall    fall(history, !threadIdx.x, right ? PetscMin(Q + (n % T ? 1 : 0), J) : PetscMin(Q, J), (double)a.tol);
-    const int    f0   = right ? (n - ku) / T : 0; /* rows of Y: f0 <= j < f1 */
-    const int    last = right ? J - fall.tip : 0; /* of the way back         */
-    PetscScalar *A    = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h,
-                *tip  = (right ? a.Vb : a.Wt) + q * (PetscCount)kl * ku + (PetscCount)col0 * (right ? kl : ku);
-    SpikeTipsState w  = {right ? J : 0, f0, SPIKE_FORWARD, 0, right ? J : known ? a.corner[q] : PetscMin(a.rows, most),
-                        -1.0};
-    int           &f1 = w.f1, &j = w.j, &phase = w.phase;
+    u.right = right;
+    u.n     = (int)(t.start[p + 1] - t.start[p]);
+    u.J     = (u.n + T - 1) / T;
+    u.tip   = PetscMin(right && u.n % T ? Q + 1 : Q, u.J);
+    u.f0    = right ? (u.n - ku) / T : 0;
+    u.f1    = u.f0;
+    u.nc    = nc;
+    u.h     = h;
+    u.A     = (right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h;
+    u.to    = (right ? a.Vb : a.Wt) + q * (PetscCount)kl * ku + (PetscCount)col0 * (right ? kl : ku);
+    u.size  = a.strips * Columns::STRIP;
+    u.Y     = a.work + ((PetscInt64)big * a.rows + ((PetscInt64)blockIdx.x - big) * (Q + 2)) * u.size;
+    u.mine  = s.warp < a.strips && 16 * s.warp < nc;
+    most    = PetscMin(u.J, a.most);
+    stop    = right ? u.J : a.known ? a.corner[q] : PetscMin(a.rows, most);
+    SpikeFall fall(history, !threadIdx.x, u.tip, (double)a.tol);
 
-    s.partition(p);
-    while (phase != SPIKE_DONE) {
-      const bool back = phase == SPIKE_BACKWARD || (phase == SPIKE_FOLLOW && right);
-      const int  cols = phase == SPIKE_FOLLOW                       ? 1
-                      : phase == SPIKE_BACKWARD && !right && !known ? nc + 1
-                                                                    : nc,
-                nt = PetscMax(0, PetscMin(C8, (cols - first + 7) / 8)), real = phase == SPIKE_FOLLOW ? 1 : nc;
-      unsigned top = 0, signs = 0;
-      double   wt, ret, far;
+    s.partition(a.band, p);
+    while (more) {
+      SpikeTipsForward(s, u, stop, most, measure, target, root, fall);
+      seen = SpikeTipsBack(s, u, measure);
+      more = false;
+      if (measure) {
+        const double top = s.reduce(seen.top), returns = s.reduce(seen.returns), far = fall.recent(PetscMax(t.QL, 1));
 
-      /* X before the first row */
-      __syncthreads();
-      s.clear(phase == SPIKE_BACKWARD && !right && !known ? nc : -1);
-      __syncthreads();
-      SpikeTipsBefore(s, t, phase, right, j, f0, J, nc, size, Y);
-      s.begin(back, j);
-      for (bool go = true; go;) {
-        PetscScalar *y    = phase == SPIKE_FOLLOW ? NULL : Y + (j - f0) * size;
-        SpikePanel   rhs  = {NULL, h, right ? j * T - (n - ku) : j * T, h},
-                   result = {NULL, right ? kl : ku, right ? j * T - (n - kl) : j * T, right ? kl : ku};
-        unsigned m;
-
-        if (phase == SPIKE_FORWARD && (right || j < t.QL)) rhs.a = A;
-        if (phase == SPIKE_BACKWARD && (right || j < t.QU) && kl && ku) result.a = tip;
-        if (back)
-          m = s.template step<true>(j, f0, nt,
-                                    phase == SPIKE_BACKWARD && j >= f0 ? PetscMax(0, PetscMin(C8, (nc - first + 7) / 8))
-                                                                       : 0,
-                                    real,
-                                    (!known && (right || j < PetscMax(t.QU, 1))) ||
-                                      (!right && f1 == J && (j < fall.tip || j >= J - fall.tip)),
-                                    y, rhs, result, &signs);
-        else m = s.template step<false>(j, f0, nt, 0, real, !right && !known, y, rhs, result, &signs);
-        go = SpikeTipsRow(s, t, w, fall, right, known, J, most, last, root, m, top);
-      }
-      if (phase == SPIKE_FORWARD) {
-        f1    = j;
-        j     = f1 - 1;
-        phase = SPIKE_BACKWARD;
-      } else if (phase == SPIKE_FOLLOW || known) phase = SPIKE_DONE;
-      else if (right) {
-        const int rows = PetscMin(t.QU, J - last);
-
-        phase = fall.fallen || fall.seen >= most ? SPIKE_DONE : SPIKE_FOLLOW;
-        if (phase == SPIKE_FOLLOW) { /* a combination of the columns, and its size */
-          w.scale = s.reduce(SpikeTipsCombine(s, T, last, rows, nc, Y));
-          w.scale = w.scale == 0.0 ? 0.0 : fall.recent(PetscMax(rows, 1)) / w.scale;
-        }
-      } else {
-        wt  = s.reduce(top);
-        ret = s.reduce(signs);
-        far = fall.recent(PetscMax(t.QL, 1));
-        if (f1 == most || ret * far <= small * wt) {
-          phase       = fall.fallen || f1 == most ? SPIKE_DONE : SPIKE_FOLLOW;
-          w.reference = fall.recent(1);
-          j           = f1 - 1;
-        } else if (f1 >= a.rows) { /* the other launch has more room */
-          phase   = SPIKE_DONE;
-          w.below = -1;
-          if (!threadIdx.x) a.list[atomicAdd(a.count, 1)] = unit;
-        } else {
-          w.target = 0.5 * small * wt / ret;
-          w.below  = 0;
-          w.stop   = PetscMin(PetscMin(2 * f1, a.rows), most);
-          j        = f1;
-          phase    = SPIKE_FORWARD;
-        }
+        later  = u.f1 < most && returns * far > small * top && u.f1 >= a.rows; /* the other launch has more room */
+        more   = u.f1 < most && returns * far > small * top && !later;
+        target = 0.5 * small * top / returns;
+        stop   = PetscMin(PetscMin(2 * u.f1, a.rows), most);
       }
     }
-    if (!threadIdx.x && w.below >= 0) {
-      if (!right && f1 == J) rate = (PetscReal)SpikeRate(w.start, w.end, (PetscMax(J - fall.tip, 1) * (double)T));
-      else if (!known) rate = (PetscReal)fall.rate(T);
-      if (!known) atomicMax(a.window + 2 * p + right, fall.fallen ? PetscMin(fall.last, J) : J);
+    if (later) {
+      if (!threadIdx.x) a.list[atomicAdd(a.count, 1)] = unit;
+    } else if (!right && u.f1 == u.J) { /* all of W is known */
+      const double start = s.reduce(seen.start), end = s.reduce(seen.end);
+
+      if (!threadIdx.x) rate = (PetscReal)SpikeRate(start, end, PetscMax(u.J - u.tip, 1) * (double)T);
     }
+    if (!threadIdx.x && measure && !later && !block) a.corner[q] = u.f1;
   }
+  SpikeCopyWait();
 }
 
 template <typename F>
-__global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
+PetscErrorCode SpikeReach(const SpikeTipsArgs &a, cudaStream_t stream)
 {
-  SpikeTips<F, 1>(a);
-}
+  const size_t shared = SpikeReachShared(PetscMax(PetscMax(a.t.QL, a.t.QU), 1), PetscMax(a.t.kl, a.t.ku));
+  const auto   kernel = SpikeReach_Kernel<F, false>;
 
-#if !defined(PETSC_USE_COMPLEX)
-/* Registers are left for a block of SpikeReach_Kernel() beside */
-template <typename F>
-__global__ void SPIKE_TIPS_PAIRS_BOUNDS SpikeTipsPairs_Kernel(const __grid_constant__ SpikeTipsArgs a)
-{
-  SpikeTips<F, 2>(a);
-}
-#endif
-
-template <typename F>
-PetscErrorCode SpikeTipsNarrow(const SpikeTipsArgs &a, cudaStream_t stream)
-{
   PetscFunctionBegin;
-  if (a.t.QL > 1 || a.t.QU > 1) {
-    if (a.t.T <= 24) PetscCall((SpikeTipsNarrowLaunch_Private<F, 3, SPIKE_TIPS_NARROW>(a, stream)));
-    else PetscCall((SpikeTipsNarrowLaunch_Private<F, 4, SPIKE_TIPS_NARROW>(a, stream)));
-  } else if (a.t.T <= 24) PetscCall((SpikeTipsNarrowLaunch_Private<F, 3, 1>(a, stream)));
-  else PetscCall((SpikeTipsNarrowLaunch_Private<F, 4, 1>(a, stream)));
+  PetscCall(SpikeKernelFit((const void *)kernel, 32 * SPIKE_REACH_WARPS, shared));
+  PetscCallCUDA(
+    SpikeLaunchEarly(kernel, dim3((unsigned)(2 * (a.t.np + 1))), dim3(32 * SPIKE_REACH_WARPS), shared, stream, a));
+  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename F>
-SpikeTipsKernel SpikeTipsKernelOf(bool pairs)
+PetscErrorCode SpikeTipsNarrow(const SpikeTipsArgs &a, const SpikeDevice *gpu, cudaStream_t stream)
 {
-#if !defined(PETSC_USE_COMPLEX)
-  if constexpr (std::is_same<F, SpikeDouble>::value) {
-    if (pairs) return SpikeTipsPairs_Kernel<F>;
-  }
-#endif
-  return SpikeTips_Kernel<F>;
+  PetscFunctionBegin;
+  if (a.t.QL > 1 || a.t.QU > 1) {
+    if (a.t.T <= 24) PetscCall((SpikeTipsNarrowLaunch_Private<F, 3, SPIKE_TIPS_NARROW>(a, gpu, stream)));
+    else PetscCall((SpikeTipsNarrowLaunch_Private<F, 4, SPIKE_TIPS_NARROW>(a, gpu, stream)));
+  } else if (a.t.T <= 24) PetscCall((SpikeTipsNarrowLaunch_Private<F, 3, 1>(a, gpu, stream)));
+  else PetscCall((SpikeTipsNarrowLaunch_Private<F, 4, 1>(a, gpu, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F>
+SpikeTipsKernel SpikeTipsKernelOf(int T)
+{
+  return T <= 24 ? SpikeTips_Kernel<F, 3> : SpikeTips_Kernel<F, 4>;
 }

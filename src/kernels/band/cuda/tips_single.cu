@@ -2,5 +2,6 @@
 /* tips_single.cu: tips from factors in single precision */
 #include "tips_plain.cuh"
 
-template PetscErrorCode  SpikeTipsNarrow<SpikeSingle>(const SpikeTipsArgs &, cudaStream_t);
-template SpikeTipsKernel SpikeTipsKernelOf<SpikeSingle>(bool);
+template PetscErrorCode  SpikeTipsNarrow<SpikeSingle>(const SpikeTipsArgs &, const SpikeDevice *, cudaStream_t);
+template SpikeTipsKernel SpikeTipsKernelOf<SpikeSingle>(int);
+template PetscErrorCode  SpikeReach<SpikeSingle>(const SpikeTipsArgs &, cudaStream_t);

@@ -31,6 +31,22 @@ struct SpikeBasisMoves {
   bool                                          update;
 };
 
+/*
+  z -= c_j A_j, and y -= c_j B_j or, with PLUS, y += c_j B_j, for 0 <= j < m, in V rows of the right-hand side at offset
+  o; AHEAD of them are on their way at once
+*/
+template <int AHEAD, bool PLUS, int V>
+__device__ static __forceinline__ void SpikeMovesColumns(PetscInt i, PetscInt64 o, PetscScalar *const A[],
+                                                         PetscScalar *const B[], int m, const PetscScalar c[],
+                                                         SpikeRows<V> &z, SpikeRows<V> &y)
+{
+#pragma unroll(AHEAD)
+  for (int j = 0; j < m; j++) {
+    SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(A[j] + o, i), z);
+    SpikeRowsAxpy(PLUS ? c[j] : -c[j], SpikeRowsLoad<V>(B[j] + o, i), y);
+  }
+}
+
 /* Rows of the right-hand side at offset o. A row is read before any of it is written, except q and p, read only here */
 template <int V, int MFIRST, int MSECOND>
 __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBasisMoves<MFIRST, MSECOND> &b,
@@ -57,11 +73,7 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
       SpikeRowsStore<V>(b.q + o, i, q);
       SpikeRowsStore<V>(b.p + o, i, p);
     }
-#pragma unroll(u1)
-    for (int j = 0; j < m1; j++) {
-      SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(b.A.v[j] + o, i), z);
-      SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(b.B.v[j] + o, i), y);
-    }
+    SpikeMovesColumns<u1, false>(i, o, b.A.v, b.B.v, m1, c, z, y);
     if (b.x) {
       SpikeRowsAxpy(a, y, x);
       SpikeRowsAxpy(-a, z, r);
@@ -85,13 +97,7 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
       for (int j = 0; j < m2; j++) SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j] + o, i), g);
 #pragma unroll(u2)
       for (int j = 0; j < b.m3; j++) SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(b.F.v[j] + o, i), u);
-    } else {
-#pragma unroll(u2)
-      for (int j = 0; j < m2; j++) {
-        SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j] + o, i), g);
-        SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(b.F.v[j] + o, i), u);
-      }
-    }
+    } else SpikeMovesColumns<u2, true>(i, o, b.E.v, b.F.v, m2, f, g, u);
     SpikeRowsAxpy(w, g, u);
     SpikeRowsStore<V>(b.next + o, i, u);
   }

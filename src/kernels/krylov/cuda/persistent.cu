@@ -30,9 +30,7 @@ PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const S
   *launched = 0;
   *cluster  = PETSC_FALSE;
   its       = PetscMin(its, SPIKE_KRYLOV_POSTS - 2);
-  if (c->stencil) bytes = (PetscLogDouble)c->base.bytes;
-  else if (dia) bytes = (PetscLogDouble)sizeof(PetscScalar) * c->dia.count * c->dia.ld;
-  else bytes = (PetscLogDouble)(sizeof(PetscScalar) + sizeof(int)) * 32 * c->sell.chunks;
+  bytes     = dia ? (PetscLogDouble)sizeof(PetscScalar) * c->dia.count * c->dia.ld : (PetscLogDouble)c->base.bytes;
   bytes += (PetscLogDouble)sizeof(PetscScalar) * i->n * (nvectors + (i->diagonal ? 1 : 0));
   if (c->stencil && i->type == KSP_FUSED_PERSISTENT_AUTO &&
       (18.0 + c->stencil->count) * i->n > SPIKE_PERSISTENT_POINTS * h->gpu->multiprocessors)

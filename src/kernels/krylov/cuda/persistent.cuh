@@ -74,6 +74,13 @@ __device__ static __forceinline__ void SpikeGridBarrier(unsigned int *here, unsi
 #endif
 }
 
+/* The same for all threads of each thread block; those that have written have met the first one at a barrier before */
+__device__ static __forceinline__ void SpikePersistentWait(SpikeKrylovDevice *device, unsigned int bit)
+{
+  if (!threadIdx.x) SpikeGridBarrier(&device->here, bit);
+  __syncthreads();
+}
+
 /* First part of this block among `parts`, and how many it has */
 __device__ static __forceinline__ unsigned SpikePersistentFirst(unsigned parts, unsigned *count)
 {
@@ -140,9 +147,8 @@ __device__ static __forceinline__ void SpikePersistentMeet(unsigned parts, Petsc
       if (j < NDOT * count && lane % 8 == 0) partials[k * parts + first + slot] = sum;
     }
     __syncwarp();
-    if (!lane) SpikeGridBarrier(&device->here, shared.bit ^ odd);
   }
-  __syncthreads();
+  SpikePersistentWait(device, shared.bit ^ odd);
   if (threadIdx.x < SPIKE_KRYLOV_THREADS) {
     PetscScalar d[NDOT];
 
@@ -179,10 +185,8 @@ __device__ static __forceinline__ void SpikePersistentMeet(unsigned parts, Petsc
 }
 
 /* The state of the solver comes to shared memory; after the last iteration it goes back */
-template <class MATRIX>
-__device__ static __forceinline__ void SpikePersistentBegin(const SpikePersistent<MATRIX> &a,
-                                                            typename MATRIX::SharedMemory &rows,
-                                                            SpikePersistentShared         &shared)
+template <class ARGS, class ROWS, class SHARED>
+__device__ static __forceinline__ void SpikePersistentBegin(const ARGS &a, ROWS &rows, SHARED &shared)
 {
   if (!threadIdx.x) {
     shared.s   = a.device->s;
@@ -192,9 +196,8 @@ __device__ static __forceinline__ void SpikePersistentBegin(const SpikePersisten
   __syncthreads();
 }
 
-template <class MATRIX>
-__device__ static __forceinline__ void SpikePersistentEnd(const SpikePersistent<MATRIX> &a,
-                                                          const SpikePersistentShared   &shared)
+template <class ARGS, class SHARED>
+__device__ static __forceinline__ void SpikePersistentEnd(const ARGS &a, const SHARED &shared)
 {
   if (!threadIdx.x && blockIdx.x == gridDim.x - 1) a.device->s = shared.s;
 }
@@ -205,6 +208,17 @@ __device__ static __forceinline__ void SpikePersistentSwap(PetscScalar *&a, Pets
 
   a = b;
   b = c;
+}
+
+/* What the step STEPID makes of entry j of the last one of its vectors v; nothing is written */
+template <int STEPID, typename... V>
+__device__ static __forceinline__ PetscScalar SpikePersistentEntry(const SpikeKrylovFactors &f, PetscInt j,
+                                                                   const V *...v)
+{
+  PetscScalar e[] = {v[j]...};
+
+  SpikeKrylovTraits<STEPID>::row(&f, e, NULL);
+  return e[sizeof...(v) - 1];
 }
 
 /*
@@ -274,12 +288,8 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
 
     auto first = [&](auto started) {
       auto direction = [&](PetscInt j) -> PetscScalar {
-        if constexpr (decltype(started)::value) {
-          PetscScalar e[] = {r[j], v[j], p[j]};
-
-          SpikeKrylovRow_bcgs_p(&f0, e, NULL);
-          return e[2];
-        } else return p[j];
+        if constexpr (decltype(started)::value) return SpikePersistentEntry<SPIKE_BCGS_P>(f0, j, r, v, p);
+        else return p[j];
       };
 
       SpikePersistentProduct<SPIKE_BCGS_ALPHA>(
@@ -303,12 +313,7 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
     if (shared.s.reason) break;
     f = shared.s.f;
 
-    auto residual = [&](PetscInt j) -> PetscScalar {
-      PetscScalar e[] = {v[j], r[j]};
-
-      SpikeKrylovRow_bcgs_s(&f, e, NULL);
-      return e[1];
-    };
+    auto residual = [&](PetscInt j) { return SpikePersistentEntry<SPIKE_BCGS_S>(f, j, v, r); };
 
     SpikePersistentProduct<SPIKE_BCGS_OMEGA>(
       a, a.parts[1], rows, shared,
@@ -358,12 +363,8 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
 
     auto first = [&](auto started) {
       auto direction = [&](PetscInt j) -> PetscScalar {
-        if constexpr (decltype(started)::value) {
-          PetscScalar e[] = {z[j], p[j]};
-
-          SpikeKrylovRow_cg_p(&f0, e, NULL);
-          return e[1];
-        } else return p[j];
+        if constexpr (decltype(started)::value) return SpikePersistentEntry<SPIKE_CG_P>(f0, j, z, p);
+        else return p[j];
       };
 
       SpikePersistentProduct<SPIKE_CG_ALPHA>(a, a.parts[0], rows, shared, direction,
@@ -416,19 +417,19 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
   At most one thread block on each multiprocessor, in a cooperative launch: all are there at once, also where others use
   the device. *fits is false where the device or the number of parts does not allow it
 */
-template <class MATRIX>
-static PetscErrorCode SpikePersistentLaunch(const SpikeKrylovCUDA  *h, void (*kernel)(const SpikePersistent<MATRIX>),
-                                            SpikePersistent<MATRIX> a, bool *fits)
+template <class ARGS>
+static PetscErrorCode SpikePersistentLaunch(const SpikeKrylovCUDA *h, void (*kernel)(const ARGS), ARGS a, bool *fits)
 {
-  const unsigned workers = (unsigned)h->gpu->multiprocessors - 1,
-                 most    = PetscMax(a.parts[0], PetscMax(a.parts[1], a.parts[2])),
-                 each    = workers ? (most + workers - 1) / workers : 0;
-  const int threads      = SPIKE_KRYLOV_THREADS * (each > 1 ? SPIKE_PERSISTENT_GROUPS : 1);
-  void     *args[]       = {&a};
-  int       resident;
+  const unsigned workers = (unsigned)h->gpu->multiprocessors - 1;
+  void          *args[]  = {&a};
+  unsigned       most    = 0, each;
+  int            threads, resident;
 
   PetscFunctionBegin;
   *fits = false;
+  for (unsigned parts : a.parts) most = PetscMax(most, parts);
+  each    = workers ? (most + workers - 1) / workers : 0;
+  threads = SPIKE_KRYLOV_THREADS * (each > 1 ? SPIKE_PERSISTENT_GROUPS : 1);
   if (!each || each > SPIKE_PERSISTENT_PARTS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeKernelResident((const void *)kernel, threads, 0, &resident));
   if (resident < 1) PetscFunctionReturn(PETSC_SUCCESS);

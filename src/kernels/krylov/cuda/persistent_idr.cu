@@ -18,7 +18,6 @@ struct SpikePersistentIDR {
   MATRIX             m;
   PetscInt           n, its, s;
   unsigned           parts[2]; /* of products, of updates */
-  bool               wide;
   PetscScalar       *x, *r, *t, *G[SPIKE_KRYLOV_MAXSHADOW], *U[SPIKE_KRYLOV_MAXSHADOW], *P[SPIKE_KRYLOV_MAXSHADOW];
   SpikeKrylovDevice *device;
   PetscScalar       *small, *partials[2];
@@ -39,14 +38,6 @@ struct SpikePersistentMoves {
   bool         update;
 };
 
-/* All thread blocks are here: of all threads */
-__device__ static __forceinline__ void SpikePersistentWait(SpikeKrylovDevice *device, unsigned int bit)
-{
-  __syncthreads();
-  if (!threadIdx.x) SpikeGridBarrier(&device->here, bit);
-  __syncthreads();
-}
-
 /* The sums over all parts, and the recurrence e, in each thread block; SpikeBasisConclude() is the model */
 template <class MATRIX>
 __device__ static __forceinline__ void SpikePersistentIDRMeet(const SpikePersistentIDR<MATRIX> &a, unsigned parts,
@@ -66,6 +57,7 @@ __device__ static __forceinline__ void SpikePersistentIDRMeet(const SpikePersist
     for (int w = 1; w < SPIKE_BASIS_WARPS; w++) sum += shared.warp[k][slot][w];
     partials[k * parts + first + slot] = sum;
   }
+  __syncthreads();
   SpikePersistentWait(a.device, bit);
   for (int k = warp; k < nsums; k += (int)blockDim.x / 32) {
     const PetscScalar sum = SpikeWarpSum(SpikeKrylovGather<9>(partials + k * parts, lane, 32, parts));
@@ -78,7 +70,7 @@ __device__ static __forceinline__ void SpikePersistentIDRMeet(const SpikePersist
   __syncthreads();
 }
 
-/* V rows of an update: SpikeMovesRows() is the model */
+/* V rows of an update: SpikeMovesRows() is the model; to store before `next` is made takes fewer registers */
 template <int V, class MATRIX>
 __device__ static __forceinline__ void SpikePersistentIDRRows(PetscInt i, const SpikePersistentIDR<MATRIX> &a,
                                                               const SpikePersistentMoves &b, const PetscScalar c[],
@@ -90,11 +82,7 @@ __device__ static __forceinline__ void SpikePersistentIDRRows(PetscInt i, const 
   if (b.update) {
     SpikeRows<V> y = SpikeRowsLoad<V>(b.y, i), z = SpikeRowsLoad<V>(b.z, i), x = SpikeRowsLoad<V>(a.x, i);
 
-#pragma unroll 2
-    for (int j = 0; j < b.m1; j++) {
-      SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(a.G[j], i), z);
-      SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(a.U[j], i), y);
-    }
+    SpikeMovesColumns<2, false>(i, 0, a.G, a.U, b.m1, c, z, y);
     SpikeRowsAxpy(step, y, x);
     SpikeRowsAxpy(-step, z, r);
     SpikeRowsDot(r, r, *d);
@@ -108,11 +96,7 @@ __device__ static __forceinline__ void SpikePersistentIDRRows(PetscInt i, const 
   if (b.next) {
     g = r;
     SpikeUnroll(v, V) u.e[v] = 0.0;
-#pragma unroll 2
-    for (int j = b.first; j < b.last; j++) {
-      SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(a.G[j], i), g);
-      SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(a.U[j], i), u);
-    }
+    SpikeMovesColumns<2, true>(i, 0, a.G + b.first, a.U + b.first, b.last - b.first, f + b.first, g, u);
     SpikeRowsAxpy(w, g, u);
     SpikeRowsStore<V>(b.next, i, u);
   }
@@ -131,10 +115,9 @@ __device__ static __forceinline__ void SpikePersistentIDRMove(const SpikePersist
     const PetscInt threads = (PetscInt)a.parts[1] * SPIKE_KRYLOV_THREADS;
     PetscScalar    sum     = 0.0;
 
-    if (a.wide)
-      for (PetscInt i = number; i < a.n / 2; i += threads)
-        SpikePersistentIDRRows<2>(i, a, b, d.alpha, d.c, step, w, &sum);
-    for (PetscInt i = a.wide ? a.n - a.n % 2 + number : number; i < a.n; i += threads)
+    for (PetscInt i = number; i < a.n / 2; i += threads)
+      SpikePersistentIDRRows<2>(i, a, b, d.alpha, d.c, step, w, &sum);
+    for (PetscInt i = a.n - a.n % 2 + number; i < a.n; i += threads)
       SpikePersistentIDRRows<1>(i, a, b, d.alpha, d.c, step, w, &sum);
     sum = SpikeWarpSum(sum);
     if (threadIdx.x % 32 == 0) shared.warp[0][slot][threadIdx.x % SPIKE_KRYLOV_THREADS / 32] = sum;
@@ -187,19 +170,14 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
   __shared__ SpikePersistentIDRShared      shared;
   __shared__ typename MATRIX::SharedMemory rows;
   const int                                s = (int)a.s, nsmall = SpikeIDRSize(s);
-  const SpikeIDR                           d    = SpikeIDRLayout(a.s, shared.small);
-  unsigned int                             odd  = 0; /* barriers so far, modulo 2 */
-  const bool                               post = blockIdx.x == gridDim.x - 1;
+  const SpikeIDR                           d   = SpikeIDRLayout(a.s, shared.small);
+  unsigned int                             odd = 0; /* barriers so far, modulo 2 */
 
-  if (!threadIdx.x) {
-    shared.s   = a.device->s;
-    shared.bit = *(volatile unsigned int *)&a.device->here >> 31;
-  }
   for (int i = threadIdx.x; i < nsmall; i += blockDim.x) shared.small[i] = a.small[i];
-  a.m.prepare(rows);
-  __syncthreads();
+  SpikePersistentBegin(a, rows, shared);
   if (!shared.s.since && !shared.s.reason) { /* u_0 = omega r */
     SpikePersistentIDRMove(a, {NULL, NULL, a.U[0], 0, 0, 0, false}, PetscScalar(0.0), shared);
+    __syncthreads();
     SpikePersistentWait(a.device, shared.bit ^ odd);
     odd ^= 1;
   }
@@ -221,9 +199,9 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
                            shared);
     odd ^= 1;
   }
-  if (!post) return;
-  if (!threadIdx.x) a.device->s = shared.s;
-  for (int i = threadIdx.x; i < nsmall; i += blockDim.x) a.small[i] = shared.small[i];
+  SpikePersistentEnd(a, shared);
+  if (blockIdx.x == gridDim.x - 1)
+    for (int i = threadIdx.x; i < nsmall; i += blockDim.x) a.small[i] = shared.small[i];
 }
 
 template <class MATRIX>
@@ -234,47 +212,36 @@ static PetscErrorCode SpikePersistentIDRLaunch(const SpikeKrylov *state, const M
   const PetscInt             s       = i->s;
   PetscScalar *const        *vectors = i->v + 4;
   SpikePersistentIDR<MATRIX> a;
-  void                      *args[] = {&a};
-  unsigned                   most, each, workers = (unsigned)h->gpu->multiprocessors - 1;
-  int                        threads, resident;
+  bool                       wide = true;
 
   PetscFunctionBegin;
-  *fits  = false;
-  a.m    = m;
-  a.n    = i->n;
-  a.its  = its;
-  a.s    = s;
-  a.x    = i->v[0];
-  a.r    = i->v[1];
-  a.t    = i->v[2];
-  a.wide = true;
-  for (PetscInt k = 0; k < 3; k++) a.wide = a.wide && SpikeBasisWide(i->v[k]);
-  for (PetscInt k = 0; k < 2 * s; k++) a.wide = a.wide && SpikeBasisWide(vectors[k]);
+  a.m   = m;
+  a.n   = i->n;
+  a.its = its;
+  a.s   = s;
+  a.x   = i->v[0];
+  a.r   = i->v[1];
+  a.t   = i->v[2];
+  for (PetscInt k = 0; k < 3; k++) wide = wide && SpikeBasisWide(i->v[k]);
+  for (PetscInt k = 0; k < 2 * s; k++) wide = wide && SpikeBasisWide(vectors[k]);
   for (PetscInt k = 0; k < s; k++) {
     a.G[k] = vectors[k];
     a.U[k] = vectors[s + k];
     a.P[k] = vectors[2 * s + k];
   }
   /* each update would go by pairs of rows if its own vectors do */
-  if (!a.wide || !workers) PetscFunctionReturn(PETSC_SUCCESS);
-  a.parts[0]    = (unsigned)SpikeKrylovGrid((MATRIX::LANES > 1 && s < 4 ? 2 : 3) * h->gpu->multiprocessors, warps,
-                                            SPIKE_BASIS_WARPS);
-  a.parts[1]    = (unsigned)SpikeKrylovGrid(SPIKE_BASIS_RESIDENT * h->gpu->multiprocessors,
-                                            SpikeKrylovRounds(i->n, a.wide), SPIKE_KRYLOV_THREADS);
-  a.device      = h->device;
-  a.small       = state->small;
+  *fits = wide;
+  if (!wide) PetscFunctionReturn(PETSC_SUCCESS);
+  a.parts[0] = (unsigned)SpikeKrylovGrid((MATRIX::LANES > 1 && s < 4 ? 2 : 3) * h->gpu->multiprocessors, warps,
+                                         SPIKE_BASIS_WARPS);
+  a.parts[1] = (unsigned)SpikeKrylovGrid(SPIKE_BASIS_RESIDENT * h->gpu->multiprocessors, SpikeKrylovRounds(i->n, true),
+                                         SPIKE_KRYLOV_THREADS);
+  a.device   = h->device;
+  a.small    = state->small;
   a.partials[0] = h->basispartials;
   a.partials[1] = h->partials;
   a.mail        = h->devicemail;
-  most          = PetscMax(a.parts[0], a.parts[1]);
-  each          = (most + workers - 1) / workers;
-  threads       = SPIKE_KRYLOV_THREADS * (each > 1 ? SPIKE_PERSISTENT_GROUPS : 1);
-  if (each > SPIKE_PERSISTENT_PARTS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeKernelResident((const void *)SpikePersistentIDRKernel<MATRIX>, threads, 0, &resident));
-  if (resident < 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaLaunchCooperativeKernel(SpikePersistentIDRKernel<MATRIX>, dim3((most + each - 1) / each + 1),
-                                            dim3(threads), args, 0, h->stream));
-  *fits = true;
+  PetscCall(SpikePersistentLaunch(h, SpikePersistentIDRKernel<MATRIX>, a, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
