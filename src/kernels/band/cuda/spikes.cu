@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1)
   PetscScalar *Y = a.work +
                    (right ? (PetscInt64)args.left * a.rows + (PetscInt64)begin * (Q + 2) : (PetscInt64)begin * a.rows) *
                      size;
-  Columns s(t, a.strips, a.slots, shared, norms);
+  Columns s(a, shared, norms);
 
   for (int i = begin; i < half; i += by) {
     const PetscInt      q = i / a.blocks, p = right ? q - 1 : q;
@@ -124,20 +124,13 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1)
   SpikeCopyWait();
 }
 
-template <typename F>
-static size_t SpikeSpikesShared_Private(const SpikeTiles *t, const SpikeTipsPlan *plan)
-{
-  return t->T <= 16 ? SpikeColumns<F, 2>::shared(plan->strips, plan->slots, false)
-       : t->T <= 24 ? SpikeColumns<F, 3>::shared(plan->strips, plan->slots, false)
-                    : SpikeColumns<F, 4>::shared(plan->strips, plan->slots, false);
-}
-
 /* Columns of a thread block: those of the tips, without one for signs */
 static void SpikeSpikesPlan_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu,
                                     SpikeTipsPlan *plan)
 {
-  SpikeTipsPlan_CUDA(s, t, gpu, plan);
-  SpikeDispatchPrecision(s->precision, plan->shared = SpikeSpikesShared_Private<F>(t, plan));
+  (void)SpikeTipsPlan_CUDA(s, t, gpu, plan);
+  SpikeDispatchPrecision(s->precision,
+                         plan->shared = SpikeColumnsShared<F>(t->T, plan->strips, plan->slots, plan->chunk, false));
   plan->threads = 32 * plan->strips;
   plan->rows    = PetscMax(t->tilerows, 1);
 }
@@ -145,7 +138,7 @@ static void SpikeSpikesPlan_Private(const SpikeBand *s, const SpikeTiles *t, con
 /* Elements of Y of `left` thread blocks with left spikes and of all with right ones */
 static PetscInt64 SpikeSpikesElements_Private(const SpikeTiles *t, const SpikeTipsPlan *plan, PetscInt64 left)
 {
-  const PetscInt64 row = 512 * (PetscInt64)plan->strips, half = (PetscInt64)(t->np + 1) * plan->blocks;
+  const PetscInt64 row = SPIKE_COLUMNS_PIECE * (PetscInt64)plan->strips, half = (PetscInt64)(t->np + 1) * plan->blocks;
 
   return (left * plan->rows + half * (PetscMax(t->QL, t->QU) + 2)) * row;
 }
@@ -162,7 +155,7 @@ PetscInt64 SpikeSpikesWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const S
   if (!s->coupled || s->nsystems) return 0;
   if (PetscMax(s->kl, s->ku) <= SPIKE_SPIKES_NARROW) return PetscMax(s->kl, s->ku) * (PetscInt64)s->n;
   SpikeSpikesPlan_Private(s, t, gpu, &plan);
-  left = room / (512 * (PetscInt64)plan.strips * plan.rows);
+  left = room / (SPIKE_COLUMNS_PIECE * (PetscInt64)plan.strips * plan.rows);
   left = PetscMax(1, PetscMin(left, (PetscInt64)(t->np + 1) * plan.blocks));
   return SpikeSpikesElements_Private(t, &plan, left);
 }
@@ -337,7 +330,7 @@ PetscErrorCode SpikeSpikes_CUDA(SpikeBand *s, PetscReal falloff[])
   SpikeSpikesPlan_Private(s, t, h->gpu, &plan);
   PetscCheck(plan.blocks == h->blocks, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d blocks of columns, not %d", plan.blocks,
              h->blocks);
-  row           = 512 * (PetscInt64)plan.strips;
+  row           = SPIKE_COLUMNS_PIECE * (PetscInt64)plan.strips;
   left          = (h->spikesize - SpikeSpikesElements_Private(t, &plan, 0)) / (plan.rows * row);
   left          = PetscMax(1, PetscMin(left, half * plan.blocks));
   a.tips.t      = *t;
@@ -351,6 +344,7 @@ PetscErrorCode SpikeSpikes_CUDA(SpikeBand *s, PetscReal falloff[])
   a.tips.ncols  = plan.ncols;
   a.tips.strips = plan.strips;
   a.tips.slots  = plan.slots;
+  a.tips.chunk  = plan.chunk;
   a.tips.rows   = plan.rows;
   a.tips.rate   = (PetscReal *)(h->report + 1);
   a.Vt          = s->dVt;

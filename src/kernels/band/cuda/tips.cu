@@ -23,11 +23,12 @@
   Of symmetric positive definite bands tips_reach.cuh finds the corners beforehand, without a column of signs: here the
   corner is gone through forward and backward, and nothing is measured.
 
-  A first launch gives every block room for SPIKE_TIPS_ROWS K rows of Y; spikes that need more are listed and done by a
-  second one, with few blocks.
+  A first launch gives the blocks of left spikes room for SPIKE_TIPS_ROWS K rows of Y; spikes that need more are listed
+  and done by a second one, with few blocks.
 */
 #define SPIKE_TIPS_ROWS   8
-#define SPIKE_TIPS_STATIC 1024 /* bytes of shared memory that the kernel and CUDA have for themselves, at most */
+#define SPIKE_TIPS_STATIC 512  /* bytes of shared memory that the kernel has besides, at most */
+#define SPIKE_TIPS_CUDA   1024 /* and CUDA for each thread block, of those of a multiprocessor    */
 
 /* Whether tips_reach.cuh helps: the device's Cholesky, and LU of what Cholesky was asked for, a partition a group */
 static bool SpikeTipsKnown_Private(const SpikeBand *s, const SpikeTiles *t)
@@ -41,54 +42,71 @@ static bool SpikeTipsAreNarrow_Private(const SpikeTiles *t)
   return t->QL <= SPIKE_TIPS_NARROW && t->QU <= SPIKE_TIPS_NARROW;
 }
 
-template <typename F>
-static size_t SpikeTipsShared_Private(const SpikeTiles *t, const SpikeTipsPlan *plan, bool column)
+/* All columns of a spike in so many blocks; whether a thread block has the memory for one of them */
+static bool SpikeTipsFit_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, int blocks,
+                                 SpikeTipsPlan *plan)
 {
-  return t->T <= 16 ? SpikeColumns<F, 2>::shared(plan->strips, plan->slots, column)
-       : t->T <= 24 ? SpikeColumns<F, 3>::shared(plan->strips, plan->slots, column)
-                    : SpikeColumns<F, 4>::shared(plan->strips, plan->slots, column);
+  const int K = PetscMax(PetscMax(t->kl, t->ku), 1);
+
+  plan->blocks = blocks;
+  plan->ncols  = (K + blocks - 1) / blocks;
+  plan->strips = (plan->ncols + 15) / 16;
+  SpikeDispatchPrecision(s->precision,
+                         plan->shared = SpikeColumnsShared<F>(t->T, plan->strips, plan->slots, plan->chunk,
+                                                              !SpikeTipsKnown_Private(s, t)));
+  return plan->shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared;
 }
 
-/* As few blocks of columns as fit, more where there are few spikes; a warp for the column of signs */
-void SpikeTipsPlan_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, SpikeTipsPlan *plan)
+/*
+  As few blocks of columns as fit, more where there are few spikes; a warp for the column of signs. Tiles are copied one
+  or two at a time where nothing else fits, or where that makes room for twice the columns
+*/
+bool SpikeTipsPlan_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, SpikeTipsPlan *plan)
 {
-  const int  Q = PetscMax(t->QL, t->QU), K = PetscMax(PetscMax(t->kl, t->ku), 1);
-  const bool column = !SpikeTipsKnown_Private(s, t);
+  const int Q = PetscMax(t->QL, t->QU), least = (PetscMax(PetscMax(t->kl, t->ku), 1) + 127) / 128;
+  size_t    bytes = 0;
+  bool      fits  = false;
 
+  SpikeDispatchPrecision(s->precision, bytes = sizeof(F));
+  *plan       = SpikeTipsPlan();
   plan->slots = PetscMax(Q, 1);
-  for (plan->blocks = (K + 127) / 128;; plan->blocks++) {
-    plan->ncols  = (K + plan->blocks - 1) / plan->blocks;
-    plan->strips = (plan->ncols + 15) / 16;
-    SpikeDispatchPrecision(s->precision, plan->shared = SpikeTipsShared_Private<F>(t, plan, column));
-    if (plan->ncols == 1) break;
-    if (plan->shared + SPIKE_TIPS_STATIC > (size_t)gpu->shared) continue;
-    /* columns of few wide spikes go to all multiprocessors; the report has one place for narrow ones */
-    if (plan->strips <= 2 || SpikeTipsAreNarrow_Private(t)) break;
-    if (4 * (PetscInt64)(t->np + 1) * plan->blocks > gpu->multiprocessors) break;
+  plan->most  = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->tilerows);
+  plan->rows  = PetscMax(PetscMin(SPIKE_TIPS_ROWS * Q, plan->most), Q + 2);
+  for (int chunk = bytes < 16 ? PetscMin(SPIKE_COLUMNS_CHUNK, plan->slots) : 1; chunk; chunk /= 2) {
+    SpikeTipsPlan other = *plan;
+    int           blocks;
+
+    other.chunk = chunk;
+    for (blocks = least; !SpikeTipsFit_Private(s, t, gpu, blocks, &other) && other.strips > 1;) blocks++;
+    if (fits && (other.shared + SPIKE_TIPS_STATIC > (size_t)gpu->shared || other.strips < 2 * plan->strips)) continue;
+    *plan = other;
+    fits  = other.shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared;
   }
-  plan->threads = 32 * (plan->strips + (column ? 1 : 0));
-  plan->most    = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->tilerows);
-  plan->rows    = PetscMax(PetscMin(SPIKE_TIPS_ROWS * Q, plan->most), Q + 2);
+  /* columns of few wide spikes go to all multiprocessors; the report has one place for narrow ones */
+  while (fits && plan->strips > 2 && !SpikeTipsAreNarrow_Private(t) &&
+         4 * (PetscInt64)(t->np + 1) * plan->blocks <= gpu->multiprocessors)
+    (void)SpikeTipsFit_Private(s, t, gpu, plan->blocks + 1, plan);
+  plan->threads = 32 * (plan->strips + (SpikeTipsKnown_Private(s, t) ? 0 : 1));
+  return fits;
 }
 
 bool SpikeTipsHold_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu)
 {
   SpikeTipsPlan plan;
-  bool          narrow = false;
+  bool          fit = false;
 
-  if (SpikeTipsAreNarrow_Private(t)) {
-    SpikeDispatchPrecision(s->precision, narrow = SpikeTipsNarrowRoom<F>(*t, gpu) > 0);
-    return narrow;
-  }
-  SpikeTipsPlan_CUDA(s, t, gpu, &plan);
-  return plan.shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared;
+  if (!SpikeTipsAreNarrow_Private(t)) return SpikeTipsPlan_CUDA(s, t, gpu, &plan);
+  SpikeDispatchPrecision(s->precision, fit = SpikeTipsNarrowFit<F>(*t, gpu));
+  return fit;
 }
 
 /* Thread blocks that the device holds at once */
 static PetscInt64 SpikeTipsTogether_Private(const SpikeTipsPlan *plan, const SpikeDevice *gpu)
 {
-  return gpu->multiprocessors * PetscMax(1, PetscMin(PetscMin(32, 2048 / plan->threads),
-                                                     gpu->shared / ((PetscInt64)plan->shared + SPIKE_TIPS_STATIC)));
+  const PetscInt64 each = (PetscInt64)plan->shared + SPIKE_TIPS_STATIC + SPIKE_TIPS_CUDA;
+
+  return gpu->multiprocessors *
+         PetscMax(1, PetscMin(32 * SPIKE_TIPS_RESIDENT / plan->threads, (gpu->shared + SPIKE_TIPS_CUDA) / each));
 }
 
 /* Thread blocks of a first launch that have room for left spikes, and how many have not */
@@ -120,10 +138,10 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
   if (!s->coupled) return;
   if (SpikeBandExchanges(s)) SpikePivotedTipsWork_CUDA(s, t, gpu, elements, blocks);
   else if (!SpikeTipsAreNarrow_Private(t)) {
-    SpikeTipsPlan_CUDA(s, t, gpu, &plan);
+    (void)SpikeTipsPlan_CUDA(s, t, gpu, &plan);
     *scratch  = (2 * (size_t)plan.blocks + 1) * (size_t)(t->np + 1) * sizeof(int);
     *blocks   = plan.blocks;
-    row       = 512 * (PetscInt64)plan.strips;
+    row       = SPIKE_COLUMNS_PIECE * (PetscInt64)plan.strips;
     together  = SpikeTipsLeft_Private(t, &plan, gpu, &rest);
     *elements = (together * plan.rows + rest * (plan.slots + 2)) * row;
     *elements = PetscMin(*elements, PetscMax(room, 3145728));
@@ -150,8 +168,8 @@ static PetscErrorCode SpikeTipsKernel_Private(SpikeTipsKernel kernel, const Spik
 */
 static void SpikeTipsRoom_Private(const SpikeCUDA *h, const SpikeTipsPlan *plan, SpikeTipsArgs *a, unsigned *blocks)
 {
-  const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = 512 * (PetscInt64)a->strips,
-                   room = h->spikesize / row; /* tile rows */
+  const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks,
+                   room  = h->spikesize / (SPIKE_COLUMNS_PIECE * (PetscInt64)a->strips); /* tile rows */
   PetscInt64 big, rest = 0;
 
   if (!a->again) {
@@ -207,7 +225,8 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
   if (h->tri) PetscCall(SpikeTriTipsSystems_CUDA(s));
   else if (h->pivoted) PetscCall(SpikePivotedTips_CUDA(s, PETSC_FALSE));
   if (h->tri || h->pivoted) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikeTipsPlan_CUDA(s, t, h->gpu, &plan);
+  PetscCheck(SpikeTipsPlan_CUDA(s, t, h->gpu, &plan) || narrow, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "No shared memory for a column");
   a.t      = *t;
   a.band   = s->band;
   a.B      = s->dB;
@@ -221,6 +240,7 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
   a.ncols  = plan.ncols;
   a.strips = plan.strips;
   a.slots  = plan.slots;
+  a.chunk  = plan.chunk;
   a.most   = plan.most;
   a.window = h->window;
   a.rate   = (PetscReal *)(h->report + 1);

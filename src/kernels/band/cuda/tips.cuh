@@ -7,7 +7,8 @@
 #include "kernels/common/cuda/async.cuh"
 #include "kernels/common/cuda/launch.cuh"
 
-#define SPIKE_TIPS_WARPS 9 /* of a thread block, at most */
+#define SPIKE_TIPS_WARPS    9  /* of a thread block, at most: registers of a quarter of a multiprocessor for 3 */
+#define SPIKE_TIPS_RESIDENT 12 /* of a multiprocessor, then */
 
 typedef struct {
   SpikeTiles         t;
@@ -18,6 +19,7 @@ typedef struct {
   int                blocks, ncols; /* blocks of columns of a spike, and columns of a block                          */
   int                strips;        /* of 16 columns                                                                 */
   int                slots;         /* tile rows of X in shared memory                                               */
+  int                chunk;         /* tiles that come there together                                                */
   int                stages;        /* of tips_ring.cuh                                                              */
   int                rows;          /* tile rows of Y that a block has room for, one of the first `big`              */
   int                big;           /* thread blocks; those after have room for right spikes only                   */
@@ -26,21 +28,24 @@ typedef struct {
   int               *window;        /* [2 np]                                                                        */
   int               *count, *list;  /* of the spikes for the second launch                                           */
   int               *ticket;        /* [2] the next left and right unit of the first launch                          */
-  PetscReal          small;         /* what rows after a corner may add to a left tip                               */
-  int                known;         /* the corners are known, by SpikeCorner_CUDA()                                 */
-  int               *corner;        /* [np + 1] tile rows of the corners                                            */
-  PetscReal         *rate;          /* [2 (np + 1) rates] of W, then of V                                            */
-  int                rates;         /* at least `blocks`                                                             */
+  PetscReal          small;         /* what rows after a corner may add to a left tip                                */
+  int                known;         /* the corners are known, by SpikeCorner_CUDA()                                  */
+  int               *corner;        /* [np + 1] tile rows of the corners; with wide bands, where they are not known, */
+                                    /* blocks of columns of which the first launch does not know all of W            */
+  PetscReal *rate;                  /* [2 (np + 1) rates] of W, then of V                                            */
+  int        rates;                 /* of a spike, one for each block of columns                                     */
 } SpikeTipsArgs;
 
 /* Columns of a thread block and what goes with them */
 struct SpikeTipsPlan {
-  int    blocks, ncols, strips, slots, threads, rows, most;
+  int    blocks, ncols, strips, slots, chunk, threads, rows, most;
   size_t shared;
 };
 
-/* tips.cu: as few blocks of columns as fit */
-PETSC_INTERN void SpikeTipsPlan_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *, SpikeTipsPlan *);
+/*
+  tips.cu: as few blocks of columns as fit; false: none does, the last that was tried, which narrow bands do not need
+*/
+PETSC_INTERN bool SpikeTipsPlan_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *, SpikeTipsPlan *);
 
 typedef void (*SpikeTipsKernel)(const SpikeTipsArgs);
 

@@ -5,14 +5,16 @@
 #include "tips_ring.cuh"
 #include "tips_strip.cuh"
 
+#define SPIKE_COLUMNS_STAGES 2   /* chunks in shared memory: one in use, one on its way */
+#define SPIKE_COLUMNS_CHUNK  4   /* tiles that are copied together, at most             */
+#define SPIKE_COLUMNS_PIECE  512 /* numbers of a strip in a tile row, at most: 16 x 32  */
+
 /* What a warp does in a step */
 typedef enum {
   SPIKE_WARP_HELPS, /* to copy, and no more                             */
   SPIKE_WARP_STRIP, /* with its strip of columns                        */
   SPIKE_WARP_COLUMN /* with a single column, a row a lane, the last one */
 } SpikeWarpRole;
-
-#define SPIKE_COLUMNS_STAGES 2 /* chunks in shared memory: one in use, one on its way */
 
 /*
   Forward and back through the tile rows of a partition, a chunk of tiles after the other. A strip is in fragments; its
@@ -22,48 +24,49 @@ typedef enum {
 */
 template <typename F, int N8>
 struct SpikeColumns {
-  static constexpr int NPLACES = SpikeTileShape<N8>::NPLACES, STRIP = 16 * 8 * N8, BLOCKS = N8,
-                       CHUNK = sizeof(F) >= 16 ? 1 : 4; /* tiles that are copied together, at most */
-  typedef SpikeArith Strip[2][N8][2];
-  typedef F          Factor;
+  static constexpr int   NPLACES = SpikeTileShape<N8>::NPLACES, STRIP = 16 * 8 * N8, BLOCKS = N8;
+  typedef SpikeStrip<N8> Strip;
+  typedef F              Factor;
 
-  const SpikeTiles  &t;
-  const SpikeLane<F> at;
-  F                 *ring;
-  SpikeArith        *strip, *column; /* slots: of the warp's strip, of the column */
-  unsigned          *norm;           /* [2][SPIKE_TIPS_WARPS] */
-  const F           *band, *diag;
-  int                lane, warp, slots, below, above, parity;
+  const SpikeTipsArgs &a;
+  const SpikeTiles    &t;
+  const SpikeLane<F>   at;
+  F                   *ring;
+  SpikeArith          *strip, *column; /* slots: of the warp's strip, of the column */
+  unsigned            *norm;           /* [2][SPIKE_TIPS_WARPS] */
+  const F             *band, *diag;
+  int                  lane, warp, below, above, parity;
   /* tiles of a row, with the corner; the stage in use; row and first tile of the next chunk to copy */
   int  tiles, stage, fj, fi;
   bool back;
 
   SpikeTileFetch<F, N8> copy;
 
-  /* Numbers of a chunk, after the tiles the diagonal */
-  __host__ __device__ static int chunk(int slots) { return PetscMin(CHUNK, slots) * NPLACES + 32; }
+  /* Numbers of a chunk of so many tiles, after which comes the diagonal */
+  __host__ __device__ static int numbers(int tiles) { return tiles * NPLACES + 32; }
+  __device__ int                 chunk() const { return numbers(a.chunk); }
   /* Bytes of shared memory for so many strips, and a column where there is one */
-  static size_t shared(int strips, int slots, bool column)
+  static size_t shared(int strips, int slots, int most, bool column)
   {
-    return SPIKE_COLUMNS_STAGES * (size_t)chunk(slots) * sizeof(F) +
+    return SPIKE_COLUMNS_STAGES * (size_t)numbers(most) * sizeof(F) +
            sizeof(SpikeArith) * (size_t)slots * (strips * STRIP + (column ? 32 : 0));
   }
 
-  __device__ SpikeColumns(const SpikeTiles &t_, int strips, int slots_, unsigned char *shared, unsigned *reduce) :
-    t(t_),
+  __device__ SpikeColumns(const SpikeTipsArgs &args, unsigned char *shared, unsigned *reduce) :
+    a(args),
+    t(args.t),
     ring((F *)shared),
     norm(reduce),
     lane(threadIdx.x & 31),
     warp(threadIdx.x >> 5),
-    slots(slots_),
     parity(0),
-    copy(t_, threadIdx.x >> 5, blockDim.x >> 5)
+    copy(args.t, threadIdx.x >> 5, blockDim.x >> 5)
   {
-    SpikeArith *numbers = (SpikeArith *)(ring + SPIKE_COLUMNS_STAGES * chunk(slots));
+    SpikeArith *numbers = (SpikeArith *)(ring + SPIKE_COLUMNS_STAGES * chunk());
 
-    strip  = numbers + warp * slots * STRIP;
-    column = numbers + strips * slots * STRIP;
-    for (int e = threadIdx.x; e < SPIKE_COLUMNS_STAGES * chunk(slots); e += blockDim.x) ring[e] = F(0.0);
+    strip  = numbers + warp * a.slots * STRIP;
+    column = numbers + a.strips * a.slots * STRIP;
+    for (int e = threadIdx.x; e < SPIKE_COLUMNS_STAGES * chunk(); e += blockDim.x) ring[e] = F(0.0);
   }
   /* The spike is one of partition p */
   __device__ void partition(const void *all, PetscInt p)
@@ -77,14 +80,14 @@ struct SpikeColumns {
   __device__ void fetch(F *to)
   {
     if (fj >= 0 && fj < t.tilerows) {
-      const int size = copy.T * copy.ld, count = PetscMin(CHUNK, tiles - fi), Q = back ? t.QU : t.QL;
+      const int size = copy.T * copy.ld, count = PetscMin(a.chunk, tiles - fi), Q = back ? t.QU : t.QL;
       const F  *row = band + fj * t.rowsize + (PetscInt64)(back ? t.QL : 0) * size;
 
       copy(to, row + fi * size, count, fi + count < tiles ? 0 : (Q - tiles) * size);
-      fi += CHUNK;
+      fi += a.chunk;
       if (fi >= tiles) {
         if (warp == 0 && lane < copy.T)
-          SpikeCopyAsync<sizeof(F)>(to + chunk(slots) - 32 + lane, diag + fj * t.rowsize + lane);
+          SpikeCopyAsync<sizeof(F)>(to + chunk() - 32 + lane, diag + fj * t.rowsize + lane);
         fi = 0;
         fj += back ? -1 : 1;
       }
@@ -104,7 +107,7 @@ struct SpikeColumns {
     SpikeCopyWaitGroups<0>();
     __syncthreads();
     fetch(ring);
-    fetch(ring + chunk(slots));
+    fetch(ring + chunk());
     SpikeCopyWaitGroups<1>();
     __syncthreads();
   }
@@ -113,11 +116,11 @@ struct SpikeColumns {
   {
     SpikeCopyWaitGroups<0>();
     __syncthreads();
-    fetch(ring + stage * chunk(slots));
+    fetch(ring + stage * chunk());
     stage ^= 1;
   }
 
-  __device__ int slot(int j) const { return (j % slots + slots) % slots; }
+  __device__ int slot(int j) const { return (j % a.slots + a.slots) % a.slots; }
 
   /* acc += a part of the tile times x, a row a lane */
   template <int PART>
@@ -164,10 +167,10 @@ struct SpikeColumns {
 
     if (role == SPIKE_WARP_STRIP) SpikeStripClear<N8>(acc);
 #pragma unroll 1
-    for (int first = 0; first < tiles || !first; first += CHUNK) {
-      const F   *tile  = ring + stage * chunk(slots);
-      const bool last  = first + CHUNK >= tiles;
-      const int  count = PetscMin(CHUNK, tiles - first) - (last && tiles ? 1 : 0);
+    for (int first = 0; first < tiles || !first; first += a.chunk) {
+      const F   *tile  = ring + stage * chunk();
+      const bool last  = first + a.chunk >= tiles;
+      const int  count = PetscMin(a.chunk, tiles - first) - (last && tiles ? 1 : 0);
 
       if (role == SPIKE_WARP_STRIP) {
 #pragma unroll 1
@@ -175,7 +178,7 @@ struct SpikeColumns {
           const int q = first + i + 1;
           int       s = FROMEND ? here + q : here - q;
 
-          s += s < 0 ? slots : s >= slots ? -slots : 0;
+          s += s < 0 ? a.slots : s >= a.slots ? -a.slots : 0;
           if (FROMEND || j - q >= from) {
             Strip x;
 
@@ -184,7 +187,7 @@ struct SpikeColumns {
           }
         }
         if (last) {
-          const F *d = ring + (stage + 1) * chunk(slots) - 32 + 2 * at.q;
+          const F *d = ring + (stage + 1) * chunk() - 32 + 2 * at.q;
           Strip    b;
 
           if (rhs) SpikeStripGet(rhs + warp * STRIP, b);
@@ -207,7 +210,7 @@ struct SpikeColumns {
         for (int i = 0; i < count; i++, tile += NPLACES)
           times<SPIKE_STRIP_FULL>(tile, column + 32 * slot(FROMEND ? j + first + i + 1 : j - first - i - 1), one);
         if (last) {
-          const SpikeArith d = SpikeArith(ring[(stage + 1) * chunk(slots) - 32 + lane]);
+          const SpikeArith d = SpikeArith(ring[(stage + 1) * chunk() - 32 + lane]);
 
           if (tiles) times<CORNER>(tile, column + 32 * atcorner, one);
           one = -one;
@@ -240,13 +243,23 @@ struct SpikeColumns {
   /* The warp's slots: zeros, or in a column signs */
   __device__ void clear(SpikeWarpRole role) const
   {
+    __syncwarp();
     if (role == SPIKE_WARP_STRIP)
-      for (int e = lane; e < slots * STRIP; e += 32) strip[e] = 0.0;
+      for (int e = lane; e < a.slots * STRIP; e += 32) strip[e] = 0.0;
     else if (role == SPIKE_WARP_COLUMN)
-      for (int e = lane; e < slots * 32; e += 32) column[e] = lane < t.T ? SpikeSign(e) : SpikeArith(0.0);
+      for (int e = lane; e < a.slots * 32; e += 32) column[e] = lane < t.T ? SpikeSign(e) : SpikeArith(0.0);
     __syncwarp();
   }
 };
+
+/* SpikeColumns::shared() for tiles of T rows */
+template <typename F>
+static size_t SpikeColumnsShared(int T, int strips, int slots, int most, bool column)
+{
+  return T <= 16 ? SpikeColumns<F, 2>::shared(strips, slots, most, column)
+       : T <= 24 ? SpikeColumns<F, 3>::shared(strips, slots, most, column)
+                 : SpikeColumns<F, 4>::shared(strips, slots, most, column);
+}
 
 /*
   The right-hand side of a warp's strip, `nc` columns of h numbers, whose number 0 is in row k0 of the first of `count`
@@ -259,7 +272,7 @@ __device__ static __noinline__ void SpikeColumnsBegin(const PetscScalar *A, Pets
   for (int i = 0; i < count; i++) {
     SpikeStrip<N8> b;
 
-    SpikeStripLoad(SpikeLane<F>(), A, h, h, nc, 16 * (threadIdx.x / 32), k0 - i * T, T, b);
+    SpikeStripLoad(SpikeLane<F>(), A, h, nc, 16 * (threadIdx.x / 32), k0 - i * T, T, b);
     SpikeStripPut(Y + (PetscInt64)i * size, b);
   }
 }

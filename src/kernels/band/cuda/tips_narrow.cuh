@@ -50,19 +50,20 @@ struct SpikeStripTiles {
   }
   __device__ SpikeArith pivot(int n, int e) const { return SpikeArith(diagonal[8 * n + 2 * at.q + e]); }
 
-  template <int PART, bool TRANSPOSED>
-  __device__ void times(const F *tile, const SpikeStrip<N8> &x, SpikeStrip<N8> &y) const
-  {
-    SpikeStripTimes<PART, TRANSPOSED>(at, tile, diagonal, x, y);
-  }
   /* y += x L_j,j-i or x U_j,j+i, of which the last one is a corner */
   template <bool LOW, bool TRANSPOSED>
   __device__ void side(int i, const SpikeStrip<N8> &x, SpikeStrip<N8> &y) const
   {
     const F *tile = (LOW ? lower : upper) + (i - 1) * NPLACES;
 
-    if (i < (LOW ? QL : QU)) times<SPIKE_STRIP_FULL, TRANSPOSED>(tile, x, y);
-    else times<LOW ? SPIKE_STRIP_LOWER : SPIKE_STRIP_UPPER, TRANSPOSED>(tile, x, y);
+    if (i < (LOW ? QL : QU)) SpikeStripTimes<SPIKE_STRIP_FULL, TRANSPOSED>(at, tile, diagonal, x, y);
+    else SpikeStripTimes<LOW ? SPIKE_STRIP_LOWER : SPIKE_STRIP_UPPER, TRANSPOSED>(at, tile, diagonal, x, y);
+  }
+  /* y += x U_jj^-1, or x U_jj^-T */
+  template <bool TRANSPOSED>
+  __device__ void inverse(const SpikeStrip<N8> &x, SpikeStrip<N8> &y) const
+  {
+    SpikeStripTimes<SPIKE_STRIP_UINV, TRANSPOSED>(at, upper + (QU - 1) * NPLACES, diagonal, x, y);
   }
   /* The strips of the last Q tile rows, the newest first: room for one more */
   __device__ static void shift(SpikeStrip<N8> (&y)[Q])
@@ -81,7 +82,7 @@ struct SpikeStripTiles {
       if (i < rows && i < QL) side<true, true>(i + 1, y[i], s);
     shift(y);
     SpikeStripEach<N8>(s, [&](SpikeArith &v, int m, int n, int e) { y[0][m][n][e] = v = rhs[m][n][e] - v; });
-    if (QL) times<SPIKE_STRIP_LINV, true>(lower + (QL - 1) * NPLACES, s, y[0]);
+    if (QL) SpikeStripTimes<SPIKE_STRIP_LINV, true>(at, lower + (QL - 1) * NPLACES, diagonal, s, y[0]);
   }
   /* v <- U_jj^-1 (rhs - sum_i U_j,j+i V_j+i), likewise */
   __device__ void backward(int rows, SpikeStrip<N8> &rhs, SpikeStrip<N8> (&v)[Q]) const
@@ -94,14 +95,14 @@ struct SpikeStripTiles {
     shift(v);
     SpikeStripEach<N8>(s, [&](SpikeArith &x, int m, int n, int e) { x = rhs[m][n][e] - x; });
     SpikeStripClear<N8>(v[0]);
-    times<SPIKE_STRIP_UINV, true>(upper + (QU - 1) * NPLACES, s, v[0]);
+    inverse<true>(s, v[0]);
   }
   /* z <- (rhs - s_0) U_jj^-1, where s_i = sum_k Z_k U_k,j+i over the rows k < j that have such tiles; rhs is lost */
   __device__ void across(SpikeStrip<N8> &rhs, const SpikeStrip<N8> (&s)[Q], SpikeStrip<N8> &z) const
   {
     SpikeStripEach<N8>(rhs, [&](SpikeArith &x, int m, int n, int e) { x = x - s[0][m][n][e]; });
     SpikeStripClear<N8>(z);
-    times<SPIKE_STRIP_UINV, false>(upper + (QU - 1) * NPLACES, rhs, z);
+    inverse<false>(rhs, z);
   }
   /* s_i of the next row, with this one */
   __device__ void pass(const SpikeStrip<N8> &z, SpikeStrip<N8> (&s)[Q]) const
@@ -186,7 +187,7 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
     SpikeStripClear<N8>(x0[i]);
     SpikeStripClear<N8>(x1[i]);
   }
-  if (makesy) SpikeStripLoad(tiles.at, C, kl, kl, kl, 16 * w, 0, T, rhs);
+  if (makesy) SpikeStripLoad(tiles.at, C, kl, kl, 16 * w, 0, T, rhs);
   ring.arrive(barrier);
   for (;; j++) {
     unsigned yn = 0, wn = 0, zn = 0, tip = 0;
@@ -205,7 +206,7 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
         SpikeStripEach<N8>(y[0], [&](SpikeArith &v, int m, int k, int e) {
           sh.y[j & 1][STRIPS > 1 ? 2 * w + m : 0][k][lane][e] = v;
         });
-      if (j + 1 < t.QL) SpikeStripLoad(tiles.at, C, kl, kl, kl, 16 * w, -(j + 1) * T, T, rhs);
+      if (j + 1 < t.QL) SpikeStripLoad(tiles.at, C, kl, kl, 16 * w, -(j + 1) * T, T, rhs);
       else SpikeStripClear<N8>(rhs);
     }
     if (makesz && sum) {
@@ -257,7 +258,7 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
     if (makesz) start = SpikeStripMax<N8 * Q>(acc);
     if (makesy) { /* no step comes after the last tile row, which is in its stage still */
       SpikeStripClear<N8>(rhs);
-      tiles.template times<SPIKE_STRIP_UINV, true>(tiles.upper + (t.QU - 1) * tiles.NPLACES, y[0], rhs);
+      tiles.template inverse<true>(y[0], rhs);
       end = SpikeStripMax<N8>(rhs);
     }
     if (STRIPS > 1) {
@@ -311,7 +312,7 @@ __device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStrip
     SpikeStripClear<N8>(y[i]);
     SpikeStripClear<N8>(v[i]);
   }
-  SpikeStripLoad(tiles.at, B, ku, ku, ku, 16 * warp, n - ku - f0 * T, T, rhs);
+  SpikeStripLoad(tiles.at, B, ku, ku, 16 * warp, n - ku - f0 * T, T, rhs);
   ring.arrive(barrier);
 #pragma unroll
   for (int i = Q; i >= 0; i--) {
@@ -321,7 +322,7 @@ __device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStrip
       tiles.row(ring, 0);
       tiles.forward(j - f0, rhs, y);
       SpikeStripEach<N8>(rows[i], [&](SpikeArith &x, int m, int k, int e) { x = y[0][m][k][e]; });
-      if (i) SpikeStripLoad(tiles.at, B, ku, ku, ku, 16 * warp, n - ku - (j + 1) * T, T, rhs);
+      if (i) SpikeStripLoad(tiles.at, B, ku, ku, 16 * warp, n - ku - (j + 1) * T, T, rhs);
       ring.turn(step++, row, barrier);
     } else SpikeStripClear<N8>(rows[i]);
   }
@@ -401,6 +402,7 @@ __global__ void __launch_bounds__(SpikeStripShape<N8, Q>::NTHREADS, SpikeStripSh
       if (q > 0) a.window[2 * (q - 1) + 1] = 0;
     }
   }
+  SpikeCopyWait();
 }
 
 /*
@@ -423,23 +425,36 @@ static int SpikeTipsNarrowStages(const SpikeTiles &t, const SpikeDevice *gpu, si
   return stages;
 }
 
-/* Those of the kernel for these tiles, 0 where the device has no room for them */
-template <typename F>
-static int SpikeTipsNarrowRoom(const SpikeTiles &t, const SpikeDevice *gpu)
-{
-  size_t bytes;
+template <int BLOCKS, int TILES>
+struct SpikeTipsOf {
+  static constexpr int N8 = BLOCKS, Q = TILES;
+};
 
-  if (t.QL > 1 || t.QU > 1)
-    return t.T <= 24 ? SpikeTipsNarrowStages<F, 3, SPIKE_TIPS_NARROW>(t, gpu, &bytes)
-                     : SpikeTipsNarrowStages<F, 4, SPIKE_TIPS_NARROW>(t, gpu, &bytes);
-  return t.T <= 8  ? SpikeTipsNarrowStages<F, 1, 1>(t, gpu, &bytes)
-       : t.T <= 16 ? SpikeTipsNarrowStages<F, 2, 1>(t, gpu, &bytes)
-       : t.T <= 24 ? SpikeTipsNarrowStages<F, 3, 1>(t, gpu, &bytes)
-                   : SpikeTipsNarrowStages<F, 4, 1>(t, gpu, &bytes);
+/* x(SpikeTipsOf<N8, Q>()) for these tiles. SMALL: T <= 16, whose code is in a file of its own */
+template <bool SMALL, typename X>
+static auto SpikeTipsNarrowOf(const SpikeTiles &t, X x)
+{
+  if constexpr (SMALL) return t.T <= 8 ? x(SpikeTipsOf<1, 1>()) : x(SpikeTipsOf<2, 1>());
+  else if (t.QL > 1 || t.QU > 1)
+    return t.T <= 24 ? x(SpikeTipsOf<3, SPIKE_TIPS_NARROW>()) : x(SpikeTipsOf<4, SPIKE_TIPS_NARROW>());
+  else return t.T <= 24 ? x(SpikeTipsOf<3, 1>()) : x(SpikeTipsOf<4, 1>());
+}
+
+/* Whether the device has room for the kernel for these tiles */
+template <typename F>
+static bool SpikeTipsNarrowFit(const SpikeTiles &t, const SpikeDevice *gpu)
+{
+  auto fit = [&](auto of) {
+    size_t bytes;
+
+    return SpikeTipsNarrowStages<F, of.N8, of.Q>(t, gpu, &bytes) > 0;
+  };
+
+  return t.T <= 16 ? SpikeTipsNarrowOf<true>(t, fit) : SpikeTipsNarrowOf<false>(t, fit);
 }
 
 template <typename F, int N8, int Q>
-static PetscErrorCode SpikeTipsNarrowLaunch_Private(SpikeTipsArgs a, const SpikeDevice *gpu, cudaStream_t stream)
+static PetscErrorCode SpikeTipsNarrowKernel_Private(SpikeTipsArgs a, const SpikeDevice *gpu, cudaStream_t stream)
 {
   const PetscInt interfaces = a.t.np + 1;
   const unsigned blocks     = (unsigned)(Q == 1 ? interfaces : interfaces + (interfaces + 1) / 2),
@@ -453,5 +468,15 @@ static PetscErrorCode SpikeTipsNarrowLaunch_Private(SpikeTipsArgs a, const Spike
   PetscCall(SpikeKernelFit((const void *)kernel, threads, bytes));
   kernel<<<blocks, threads, bytes, stream>>>(a);
   PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F, bool SMALL>
+static PetscErrorCode SpikeTipsNarrowLaunch_Private(const SpikeTipsArgs &a, const SpikeDevice *gpu, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeTipsNarrowOf<SMALL>(a.t, [&](auto of) {
+    return SpikeTipsNarrowKernel_Private<F, of.N8, of.Q>(a, gpu, stream);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

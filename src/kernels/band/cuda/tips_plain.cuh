@@ -37,6 +37,17 @@ struct SpikeTipsUnit {
   bool               mine; /* the warp has columns */
 };
 
+/*
+  The rate of all rows of W in a left unit's columns. In the second launch there may be that of SpikeReach_Kernel() for
+  all columns of the spike, which is wanted no more if this unit has all of them
+*/
+__device__ static inline void SpikeTipsFell(const SpikeTipsArgs &a, int unit, double rate)
+{
+  PetscReal &to = a.rate[unit / a.blocks * (PetscInt64)a.rates + unit % a.blocks];
+
+  to = a.blocks == 1 ? (PetscReal)rate : PetscMax(to, (PetscReal)rate);
+}
+
 /* The following are out of line, so that registers are left to the steps */
 
 /* The lane's largest magnitude in a strip of Y, on the scale of W */
@@ -172,7 +183,7 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
   const SpikeTiles                             &t = a.t;
   const int T = t.T, kl = t.kl, ku = t.ku, Q = PetscMax(t.QL, t.QU), half = (int)(t.np + 1) * a.blocks,
             units = a.again ? *a.count : 2 * half;
-  Columns      s(t, a.strips, a.slots, shared, norms);
+  Columns      s(a, shared, norms);
   const double small = (double)a.small, root = sqrt(PetscMax((double)a.eps, (double)a.tol));
   /* room for Y: `rows` tile rows in the first `big` thread blocks, Q + 2 in the others */
   const int big = (int)blockIdx.x < a.big ? (int)blockIdx.x : a.big;
@@ -182,15 +193,15 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
     const int      unit  = a.again ? a.list[i] : i;
     const bool     right = unit >= half, measure = !right && !a.known;
     const PetscInt q = (unit - (right ? half : 0)) / a.blocks, p = right ? q - 1 : q;
-    const int  block = unit % a.blocks, h = right ? ku : kl, col0 = block * a.ncols, nc = PetscMin(a.ncols, h - col0);
-    PetscReal &rate = a.rate[((right ? t.np + 1 : 0) + q) * (PetscInt64)a.rates + block];
+    const int block = unit % a.blocks, h = right ? ku : kl, col0 = block * a.ncols, nc = PetscMin(a.ncols, h - col0);
     SpikeTipsUnit u;
     SpikeTipsSeen seen;
     double        target = -1.0;
     int           most, stop;
-    bool          more = true, later = false;
+    bool          later = false;
 
-    if (!threadIdx.x && !a.again && !a.known) rate = PETSC_MIN_REAL;
+    if (!threadIdx.x && !a.again && !a.known)
+      a.rate[((right ? t.np + 1 : 0) + q) * (PetscInt64)a.rates + block] = PETSC_MIN_REAL;
     if (!t.active[q] || p < 0 || p >= t.np || nc <= 0) continue;
     if (a.known && !right && a.corner[q] > a.rows) { /* the other launch has more room */
       if (!threadIdx.x) a.list[atomicAdd(a.count, 1)] = unit;
@@ -214,27 +225,29 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
     SpikeFall fall(history, !threadIdx.x, u.tip, (double)a.tol);
 
     s.partition(a.band, p);
-    while (more) {
+    for (bool more = true; more;) {
       SpikeTipsForward(s, u, stop, most, measure, target, root, fall);
       seen = SpikeTipsBack(s, u, measure);
       more = false;
       if (measure) {
         const double top = s.reduce(seen.top), returns = s.reduce(seen.returns), far = fall.recent(PetscMax(t.QL, 1));
 
-        later  = u.f1 < most && returns * far > small * top && u.f1 >= a.rows; /* the other launch has more room */
-        more   = u.f1 < most && returns * far > small * top && !later;
+        more   = u.f1 < most && returns * far > small * top;
+        later  = more && u.f1 >= a.rows; /* the other launch has more room */
+        more   = more && !later;
         target = 0.5 * small * top / returns;
         stop   = PetscMin(PetscMin(2 * u.f1, a.rows), most);
       }
     }
-    if (later) {
-      if (!threadIdx.x) a.list[atomicAdd(a.count, 1)] = unit;
-    } else if (!right && u.f1 == u.J) { /* all of W is known */
+    if (right) continue;
+    if (!later && u.f1 == u.J) { /* all of W is known, of these columns */
       const double start = s.reduce(seen.start), end = s.reduce(seen.end);
 
-      if (!threadIdx.x) rate = (PetscReal)SpikeRate(start, end, PetscMax(u.J - u.tip, 1) * (double)T);
+      if (!threadIdx.x) SpikeTipsFell(a, unit, SpikeRate(start, end, PetscMax(u.J - u.tip, 1) * (double)T));
+    } else if (!threadIdx.x && measure && !a.again) {
+      atomicAdd(&a.corner[q], 1);
+      if (later) a.list[atomicAdd(a.count, 1)] = unit;
     }
-    if (!threadIdx.x && measure && !later && !block) a.corner[q] = u.f1;
   }
   SpikeCopyWait();
 }
@@ -257,11 +270,7 @@ template <typename F>
 PetscErrorCode SpikeTipsNarrow(const SpikeTipsArgs &a, const SpikeDevice *gpu, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (a.t.QL > 1 || a.t.QU > 1) {
-    if (a.t.T <= 24) PetscCall((SpikeTipsNarrowLaunch_Private<F, 3, SPIKE_TIPS_NARROW>(a, gpu, stream)));
-    else PetscCall((SpikeTipsNarrowLaunch_Private<F, 4, SPIKE_TIPS_NARROW>(a, gpu, stream)));
-  } else if (a.t.T <= 24) PetscCall((SpikeTipsNarrowLaunch_Private<F, 3, 1>(a, gpu, stream)));
-  else PetscCall((SpikeTipsNarrowLaunch_Private<F, 4, 1>(a, gpu, stream)));
+  PetscCall((SpikeTipsNarrowLaunch_Private<F, false>(a, gpu, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

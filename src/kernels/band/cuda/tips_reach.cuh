@@ -146,7 +146,7 @@ __device__ static inline void SpikeReachCombine(const PetscScalar *A, int K, Spi
 }
 
 /*
-  Follows the left spike of an interface, and the right one where it is not for the corner; returns the corner, or 0.
+  Follows one of the two spikes at an interface, the left one for the corner; returns the corner, or 0.
   column: SpikeReachShared(). The same in all threads, but for fall.
 */
 template <typename F, bool ATCORNER>
@@ -241,8 +241,11 @@ __global__ void __launch_bounds__(32 * SPIKE_REACH_WARPS, ATCORNER ? 2 : 4)
   } else {
     SpikeAwait();
     if (!keeper || !J) return;
-    /* where the corner is the whole partition, the tips have shown how far W itself falls */
-    if (right || a.corner[q] < J) a.rate[((right ? half : 0) + q) * (PetscInt64)a.rates] = (PetscReal)fall.rate(T);
+    PetscReal &rate = a.rate[((right ? half : 0) + q) * (PetscInt64)a.rates];
+
+    /* where the first launch knows all of W, the tips have shown how far it falls */
+    if (right || (a.known && a.corner[q] < J)) rate = (PetscReal)fall.rate(T);
+    else if (!a.known && a.corner[q]) rate = PetscMax(rate, (PetscReal)fall.rate(T));
     a.window[2 * p + right] = fall.fallen ? PetscMin(fall.last, J) : J;
   }
 }

@@ -99,12 +99,13 @@ struct SpikeStripRing {
   {
     if (++slot == stages) slot = 0;
   }
-  /* The copies of the stage that comes next, with all that are younger still on their way */
-  __device__ void wait() const
+  /* All copies but those of the `younger` stages that were asked for last are there */
+  __device__ static void wait(int younger)
   {
-    if (stages <= 2) SpikeCopyWaitGroups<0>();
-    else if (stages == 3) SpikeCopyWaitGroups<1>();
-    else SpikeCopyWaitGroups<2>();
+    if (younger >= 3) SpikeCopyWaitGroups<3>();
+    else if (younger == 2) SpikeCopyWaitGroups<2>();
+    else if (younger == 1) SpikeCopyWaitGroups<1>();
+    else SpikeCopyWaitGroups<0>();
   }
   /* row(s) calls fetch() for step s, if there is such a step; barrier() is one of all warps of the spike */
   template <typename R>
@@ -120,26 +121,20 @@ struct SpikeStripRing {
   template <typename B>
   __device__ void arrive(B barrier) const
   {
-    if (stages == 4) SpikeCopyWaitGroups<3>();
-    else if (stages == 3) SpikeCopyWaitGroups<2>();
-    else if (stages == 2) SpikeCopyWaitGroups<1>();
-    else SpikeCopyWaitGroups<0>();
+    wait(stages - 1);
     barrier();
   }
   /* From step s to the next one, whose tile row is there then. What warps wrote for each other before is seen after */
   template <typename R, typename B>
   __device__ void turn(int s, R row, B barrier)
   {
-    if (stages == 1) barrier();
-    else {
-      wait();
-      barrier();
-    }
+    if (stages > 1) wait(stages - 2);
+    barrier();
     row(s + stages);
     SpikeCopyCommit();
     next();
     if (stages == 1) {
-      wait();
+      wait(0);
       barrier();
     }
   }

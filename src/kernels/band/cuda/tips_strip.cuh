@@ -111,16 +111,16 @@ __device__ static inline void SpikeStripTimes(const SpikeLane<F> &at, const F *t
 }
 
 /*
-  The strip's columns, from col0 on, of `cols` columns of K numbers, lda from one to the next, whose number 0 is in row
-  k0 of a tile row of T; zeros elsewhere
+  The strip's columns, from col0 on, of `cols` columns of K numbers, whose number 0 is in row k0 of a tile row of T;
+  zeros elsewhere
 */
 template <typename F, int N8>
-__device__ static inline void SpikeStripLoad(const SpikeLane<F> &at, const PetscScalar *A, int lda, int K, int cols,
-                                             int col0, int k0, int T, SpikeArith (&x)[2][N8][2])
+__device__ static inline void SpikeStripLoad(const SpikeLane<F> &at, const PetscScalar *A, int K, int cols, int col0,
+                                             int k0, int T, SpikeArith (&x)[2][N8][2])
 {
   SpikeStripEach<N8>(x, [&](SpikeArith &v, int m, int n, int e) {
     const int c = col0 + 8 * m + at.g, i = 8 * n + 2 * at.q + e, r = i - k0;
 
-    v = i < T && c < cols && r >= 0 && r < K ? SpikeArith(A[c * lda + r]) : SpikeArith(0.0);
+    v = i < T && c < cols && r >= 0 && r < K ? SpikeArith(A[c * K + r]) : SpikeArith(0.0);
   });
 }
