@@ -5,6 +5,7 @@
 static char help[] = "Fused IDR(s) against dense references.\n\n";
 
 #include "idrcase.h"
+#include <petsc/private/kspimpl.h>
 
 /* Block steps are our own kernels, on the host or on the device, unless PETSc's functions are asked for */
 static PetscErrorCode CheckBackend(KSP ksp, PetscBool petsc, const char where[])
@@ -576,6 +577,43 @@ static PetscErrorCode TestShadow(PetscBool renewed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The shadow vectors, which are the last work vectors, are orthonormal to rounding, whoever makes them so */
+static PetscErrorCode TestOrthonormal(PetscInt n, PetscInt s, PetscInt way)
+{
+  const PetscInt columns = PetscMin(s, n);
+  Mat            A;
+  Vec            x, b;
+  KSP            ksp;
+  PetscRandom    rand;
+  PetscReal      most = 0.0;
+  char           where[96];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(n, PETSC_DECIDE, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 11));
+  PetscCall(KSPTestCreate(KSPIDRFUSED, PCNONE, A, &ksp));
+  PetscCall(KSPIDRSetS(ksp, s));
+  PetscCall(KSPIDRFusedSetPetscVectors(ksp, (PetscBool)(way == 1)));
+  if (way == 2) PetscCall(KSPIDRGetRandom(ksp, &rand));
+  PetscCall(KSPSolve(ksp, b, x));
+  for (PetscInt i = 0; i < columns; i++)
+    for (PetscInt j = 0; j <= i; j++) {
+      PetscScalar dot;
+
+      PetscCall(VecDot(ksp->work[ksp->nwork - columns + i], ksp->work[ksp->nwork - columns + j], &dot));
+      most = PetscMax(most, PetscAbsScalar(i == j ? dot - (PetscReal)1.0 : dot));
+    }
+  PetscCall(
+    PetscSNPrintf(where, sizeof(where), "n %" PetscInt_FMT ", s %" PetscInt_FMT ", way %" PetscInt_FMT, n, s, way));
+  PetscCall(SpikeTestSmall(most, (way == 2 ? 1e4 : 50.0) * PETSC_MACHINE_EPSILON, "P^H P - I", where));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 typedef struct {
   PC       inner;
   PetscInt calls;
@@ -721,6 +759,8 @@ int main(int argc, char **argv)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(dimensions); k++) {
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(sizes); i++)
       PetscCall(TestReference(sizes[i], dimensions[k], simple[k % 2], PETSC_DECIDE));
+    for (size_t i = 1; i < PETSC_STATIC_ARRAY_LENGTH(sizes); i++)
+      for (PetscInt way = 0; way < 3; way++) PetscCall(TestOrthonormal(sizes[i], dimensions[k], way));
     for (PetscInt form = 0; form < 2; form++)
       for (PetscInt smoothing = 0; smoothing < 2; smoothing++) {
         PetscCall(TestCosts(dimensions[k], form, (PetscBool)smoothing));

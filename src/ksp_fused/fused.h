@@ -296,6 +296,7 @@ typedef struct {
   PetscInt      ncolumns; /* most vectors of a basis */
   PetscInt      nsmall;   /* scalars of basis steps */
   PetscInt      nshared;  /* the last work vectors, which all right-hand sides share */
+  PetscBool     wide;     /* vectors of DOTS are of PetscScalar, also where they will be narrow */
   PetscScalar **columns;  /* [4 ncolumns] arrays of four bases */
   PetscScalar  *factors;  /* [ncolumns] of VecMAXPY() */
   PetscScalar  *sums;     /* room for carried sums, then those of a step */

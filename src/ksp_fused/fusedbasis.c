@@ -201,7 +201,7 @@ static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBasis 
   h->c      = b->c;
   h->a      = b->a;
   h->g      = b->g;
-  h->narrow = KSPFusedHasNarrowShadow(f);
+  h->narrow = (PetscBool)(KSPFusedHasNarrowShadow(f) && !f->basis.wide);
   for (PetscInt j = 0; j < h->last; j++) {
     if (b->A) PetscCall(KSPFusedFetch_Private(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j]));
     if (b->B) PetscCall(KSPFusedFetch_Private(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j]));

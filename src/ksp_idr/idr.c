@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* idr.c: IDR(s) with biorthogonalization on the frame of fused methods */
 #include "idrimpl.h"
+#include "ksp_fused/fusedsteps.h"
 #include <petsc/private/pcimpl.h>
 
 static PetscBool  cite = PETSC_FALSE;
@@ -44,21 +45,84 @@ static inline Vec KSPIDRFusedX(KSP ksp)
   return KSPIDRFusedData(ksp)->smoothing ? ksp->work[XI] : ksp->vec_sol;
 }
 
-/*
-  P <- random vectors, orthonormal. With a PetscRandom as KSPIDR does it, to the last bit; else orthogonalized twice.
-  Where products read a narrow copy of the matrix they are rounded to bf16 then: any vectors may be P. work[T] is lost
-*/
-static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp, PetscInt generation)
+static KSPIDRFusedFill KSPIDRFusedFillBy(KSP ksp)
 {
-  KSPIDRFused              *idr    = KSPIDRFusedData(ksp);
-  const KSPConvergedReason  reason = ksp->reason;
+  const KSPFused *f = (const KSPFused *)ksp->data;
+
+  if (KSPIDRFusedData(ksp)->rand || f->ops != &KSPFusedOps_Vector) return KSP_IDRFUSED_FILL_PETSC;
+  return f->basis.usevec ? KSP_IDRFUSED_FILL_STEPS_PETSC : KSP_IDRFUSED_FILL_STEPS;
+}
+
+/*
+  P <- orthonormal vectors of its span, by functions of PETSc: once with a PetscRandom, as KSPIDR does it, else twice
+*/
+static PetscErrorCode KSPIDRFusedOrthonormalizeVec_Private(KSP ksp)
+{
+  KSPIDRFused             *idr    = KSPIDRFusedData(ksp);
+  const KSPConvergedReason reason = ksp->reason;
+  PetscScalar             *dots;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(idr->ncolumns, &dots));
+  /* a preconditioner may have failed, on this rank alone; PETSc's functions do nothing then */
+  ksp->reason = KSP_CONVERGED_ITERATING;
+  for (PetscInt k = 0; k < idr->ncolumns; k++) {
+    PetscCall(SpikeKSPOrthogonalize(ksp, idr->P, k, dots));
+    if (!idr->rand) PetscCall(SpikeKSPOrthogonalize(ksp, idr->P, k, dots));
+    PetscCall(VecNormalize(idr->P[k], NULL));
+  }
+  ksp->reason = reason;
+  PetscCall(PetscFree(dots));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The same by basis steps, whose kernels the iteration needs anyway: t = p_k - sum p_j (p_j^H p_k), and once more from t
+  with 1 / ||t||, over j < k. What the second pass takes off is rounding, so that its norm is that of t. Only where
+  steps are those of one right-hand side
+*/
+static PetscErrorCode KSPIDRFusedOrthonormalize_Private(KSP ksp)
+{
+  KSPFused    *f   = (KSPFused *)ksp->data;
+  KSPIDRFused *idr = KSPIDRFusedData(ksp);
+  Vec          t   = ksp->work[T];
+
+  PetscFunctionBegin;
+  f->basis.wide = PETSC_TRUE;
+  for (PetscInt k = 0; k < idr->ncolumns; k++) {
+    const SpikeIDRRecurrence sums = {SPIKE_IDR_SHADOW, idr->ncolumns, k, 0, k, 0.0};
+
+    for (PetscInt pass = 0; pass < 2; pass++) {
+      const Vec     from = pass ? t : idr->P[k], to = pass ? idr->P[k] : t;
+      KSPFusedBasis dots = {0, k, idr->P, NULL, NULL, NULL, NULL, from, NULL, NULL, NULL, NULL, NULL},
+                    less = {0,    k,    idr->P, NULL, idr->d.alpha, pass ? idr->d.beta : NULL, NULL, to,
+                            NULL, from, NULL,   NULL, NULL};
+
+      PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_DOTS, &dots, NULL, &sums, PETSC_FALSE));
+      PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_COMBINE, &less, NULL, NULL, PETSC_FALSE));
+    }
+  }
+  f->basis.wide = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  P <- random vectors, orthonormal: with a PetscRandom as KSPIDR does it, to the last bit. Where products read a narrow
+  copy of the matrix they are rounded to bf16 then: any vectors may be P. work[T], alpha and beta are lost
+*/
+static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp)
+{
+  KSPFused                 *f          = (KSPFused *)ksp->data;
+  KSPIDRFused              *idr        = KSPIDRFusedData(ksp);
+  const PetscInt            generation = idr->generation;
   const SpikeKrylovKernels *kernels;
-  PetscScalar              *a, *dots;
+  PetscScalar              *a;
   PetscInt                  start, end;
   PetscMemType              memtype;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(idr->ncolumns, &dots));
+  idr->filled   = 0;
+  f->basis.wide = PETSC_FALSE; /* an error may have left it */
   for (PetscInt k = 0; k < idr->ncolumns; k++) {
     if (idr->rand) PetscCall(VecSetRandom(idr->P[k], idr->rand));
     else {
@@ -74,20 +138,13 @@ static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp, PetscInt generation)
       }
     }
   }
-  /* a preconditioner may have failed, on this rank alone; PETSc's functions do nothing then */
-  ksp->reason = KSP_CONVERGED_ITERATING;
-  for (PetscInt k = 0; k < idr->ncolumns; k++) {
-    PetscCall(SpikeKSPOrthogonalize(ksp, idr->P, k, dots));
-    if (!idr->rand) PetscCall(SpikeKSPOrthogonalize(ksp, idr->P, k, dots));
-    PetscCall(VecNormalize(idr->P[k], NULL));
-  }
-  ksp->reason = reason;
-  idr->narrow = KSPFusedHasNarrowShadow((const KSPFused *)ksp->data);
+  if (KSPIDRFusedFillBy(ksp) == KSP_IDRFUSED_FILL_PETSC) PetscCall(KSPIDRFusedOrthonormalizeVec_Private(ksp));
+  else PetscCall(KSPIDRFusedOrthonormalize_Private(ksp));
+  idr->fillby = KSPIDRFusedFillBy(ksp);
+  idr->narrow = KSPFusedHasNarrowShadow(f);
   for (PetscInt k = 0; idr->narrow && k < idr->ncolumns; k++)
     PetscCall(KSPFusedBasisToShadow(ksp, idr->P[k], ksp->work[T]));
-  PetscCall(PetscFree(dots));
   PetscCall(PetscObjectGetId((PetscObject)idr->P[0], &idr->filled));
-  idr->generation = generation;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,11 +161,12 @@ static PetscErrorCode KSPSetUp_IDRFused(KSP ksp)
   PetscCall(MatGetSize(A, &n, NULL));
   s = PetscMax(1, PetscMin(idr->s, n)); /* no more shadow vectors than rows are independent */
   PetscCall(KSPFusedSetWorkVecs(ksp, first + 3 * s));
-  idr->G        = ksp->work + first;
-  idr->U        = idr->G + s;
-  idr->P        = idr->U + s;
-  idr->ncolumns = s;
-  idr->filled   = 0;
+  idr->G          = ksp->work + first;
+  idr->U          = idr->G + s;
+  idr->P          = idr->U + s;
+  idr->ncolumns   = s;
+  idr->filled     = 0;
+  idr->generation = 0;
   PetscCall(KSPFusedBasisSetUp(ksp, s, SpikeIDRSize(s)));
   f->basis.nshared = s; /* P */
   f->graph.period  = s + 1;
@@ -132,10 +190,13 @@ static PetscErrorCode KSPFusedStart_IDR(KSP ksp)
   idr->P       = idr->U + s;
   idr->d       = SpikeIDRLayout(s, KSPFusedSmall(f));
   idr->settled = 0;
+  if (!ksp->its && !f->info.restarts && idr->generation && !idr->rand) { /* each solve begins with the same ones */
+    idr->generation = 0;
+    idr->filled     = 0;
+  }
   PetscCall(PetscObjectGetId((PetscObject)idr->P[0], &id));
-  if (id != idr->filled || idr->narrow != KSPFusedHasNarrowShadow(f) ||
-      (!ksp->its && !f->info.restarts && idr->generation && !idr->rand))
-    PetscCall(KSPIDRFusedFill_Private(ksp, 0));
+  if (id != idr->filled || idr->narrow != KSPFusedHasNarrowShadow(f) || idr->fillby != KSPIDRFusedFillBy(ksp))
+    PetscCall(KSPIDRFusedFill_Private(ksp));
   block.A = idr->P;
   PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_DOTS, &block, NULL, &begin, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -331,11 +392,15 @@ static PetscErrorCode KSPFusedReplace_IDR(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* At the start that follows */
 static PetscErrorCode KSPFusedRenew_IDR(KSP ksp)
 {
+  KSPIDRFused *idr = KSPIDRFusedData(ksp);
+
   PetscFunctionBegin;
   PetscCall(PetscInfo(ksp, "A new shadow space\n"));
-  PetscCall(KSPIDRFusedFill_Private(ksp, KSPIDRFusedData(ksp)->generation + 1));
+  idr->generation++;
+  idr->filled = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,6 +5,13 @@
 #include "ksp_fused/fusedmethod.h"
 #include "kernels/krylov/idr.h"
 
+/* Who has made P orthonormal: it is the same to rounding, and the same bits in each solve of a kind */
+typedef enum {
+  KSP_IDRFUSED_FILL_PETSC,
+  KSP_IDRFUSED_FILL_STEPS,
+  KSP_IDRFUSED_FILL_STEPS_PETSC /* basis steps by functions of PETSc */
+} KSPIDRFusedFill;
+
 typedef struct {
   PetscInt              s; /* as it was set; there are at most as many columns as rows */
   PetscReal             cosine;
@@ -18,7 +25,9 @@ typedef struct {
   PetscObjectId filled;    /* of the P[0] that has been filled */
   PetscBool     narrow;    /* ... with bf16                    */
   PetscInt      generation;
-  PetscInt      settled; /* iterations since the last start when smoothing was last made complete */
+
+  KSPIDRFusedFill fillby;
+  PetscInt        settled; /* iterations since the last start when smoothing was last made complete */
 } KSPIDRFused;
 
 static inline KSPIDRFused *KSPIDRFusedData(KSP ksp)

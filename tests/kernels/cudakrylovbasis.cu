@@ -321,12 +321,14 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
   PetscCall((*ondevice->k->push)(ondevice, PETSC_FALSE));
   for (PetscInt i = 0; i < small; i++) ours[i] = 0.0;
   d = SpikeIDRLayout(s, ondevice->small);
-  for (PetscInt k = -1; k < s + 3; k++) { /* start, a column each, omega, norm, and a norm that meets the test */
+  /* shadow vector, start, a column each, omega, norm, and a norm that meets the test */
+  for (PetscInt k = -2; k < s + 3; k++) {
     SpikeKrylovBasis b = {n,    0,    s,   P, NULL, NULL, NULL, NULL, dg + (k < 0 || k > s ? s : PetscMin(k, s)) * n,
                           NULL, NULL, NULL};
     SpikeKrylovBasisStep step = SPIKE_KRYLOV_DOTS;
-    SpikeIDRRecurrence   e    = {k < 0 ? SPIKE_IDR_START
-                                       : (k < s ? SPIKE_IDR_COLUMN : (k == s ? SPIKE_IDR_OMEGA : SPIKE_IDR_RESIDUAL)),
+    SpikeIDRRecurrence   e    = {k < -1  ? SPIKE_IDR_SHADOW
+                                 : k < 0 ? SPIKE_IDR_START
+                                         : (k < s ? SPIKE_IDR_COLUMN : (k == s ? SPIKE_IDR_OMEGA : SPIKE_IDR_RESIDUAL)),
                             s,
                             k < s ? PetscMax(k, 0) : 0,
                             0,

@@ -141,6 +141,7 @@ typedef enum {
   SPIKE_IDR_RESIDUAL, /* P^H r, r.r: f and c of step k; with last the end of an iteration              s + 1 */
   SPIKE_IDR_SMOOTH,   /* d.q, d.d, q.q, r.r: gamma, the end of an iteration                            4     */
   SPIKE_IDR_SMOOTHED, /* gamma has been applied: 0; also where a reason is set                         1     */
+  SPIKE_IDR_SHADOW,   /* p_i.y, first <= i < last, y.y: alpha is p_i.y, and beta 1 / ||y||             m + 1 */
   SPIKE_IDR_NORM      /* r.r: the end of an iteration                                                  1     */
 } SpikeIDROp;
 
@@ -197,6 +198,10 @@ SPIKE_BOTH_INLINE PetscBool SpikeIDRRecur(const SpikeIDRRecurrence *e, SpikeKryl
     break;
   case SPIKE_IDR_SMOOTHED:
     *d->gamma = (PetscScalar)0.0;
+    return PETSC_FALSE;
+  case SPIKE_IDR_SHADOW:
+    for (PetscInt i = 0; i < m; i++) d->alpha[e->first + i] = h[i];
+    *d->beta = PetscRealPart(h[m]) > (PetscReal)0.0 ? 1 / PetscSqrtReal(PetscRealPart(h[m])) : (PetscReal)1.0;
     return PETSC_FALSE;
   case SPIKE_IDR_NORM:
     SpikeKrylovTestNorm(s, PetscSqrtReal(PetscRealPart(h[0])));
