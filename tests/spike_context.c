@@ -331,6 +331,13 @@ int main(int argc, char **argv)
       output_file: output/spike_context_1.out
       test:
          suffix: 1
+         requires: !cuda
+         nsize: {{1 2}}
+         args: -spike_host_baijcuda
+      # a context of a PETSc with CUDA is one of a device, which must be there
+      test:
+         suffix: host
+         requires: cuda gpurun
          nsize: {{1 2}}
          args: -spike_host_baijcuda
       test:
