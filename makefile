@@ -98,6 +98,10 @@ gencode     = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) 
 CUDA_COMPRESS ?= speed
 squeeze := $(if $(SRC.cu),$(if $(findstring compress-mode,$(shell $(CUDAC) --help 2>/dev/null)),\
   -compress-mode=$(CUDA_COMPRESS)))
+# To see that all of it compiles, and links: a third of the time, and kernels that nobody wants to run
+ifeq ($(CUDA_COMPILE),fast)
+squeeze += $(if $(findstring Ofast-compile,$(shell $(CUDAC) --help 2>/dev/null)),--Ofast-compile=max)
+endif
 # PETSc's header brings thrust's complex numbers, four seconds of each file, to those who do not say that they want none
 nocomplex := $(if $(SRC.cu),$(shell grep -q 'PETSC_USE_COMPLEX 1' $(PETSCCONF) || echo -DPETSC_SKIP_COMPLEX=1))
 OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=% -O%,$(CUDAC_FLAGS)) $(gencode) -O3 $(squeeze) \
@@ -500,6 +504,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.24 to
   SANITIZE=1              with AddressSanitizer and UBSan, built apart
   CUDA_ARCH="80 90"       compute capabilities of the GPU code
   CUDA_COMPRESS=size      GPU code in a quarter of the space, which takes longer to load
+  CUDA_COMPILE=fast       GPU code that compiles in a third of the time and is slow: to see that it compiles
   MAGMA_DIR=FOLDER        a MAGMA: the benchmark idrmagma, which compares with its IDR(s), is built too
   SPIKE_MATRICES=FOLDER   real matrices for tests that read them
   JOBS=N                  tests at once        V=1   whole command lines        CFLAGS=...   more flags
