@@ -10,6 +10,7 @@ static inline PetscErrorCode SpikeTestEventCount(const char name[], PetscInt *co
   PetscEventPerfInfo info = {0};
 
   PetscFunctionBegin;
+  *count = 0;
 #if PetscDefined(USE_LOG)
   PetscLogEvent event;
 

@@ -3,6 +3,13 @@
 #include "basis.cuh"
 #include "step.cuh"
 
+static void SpikeKrylovClear(SpikeKrylovMailPost *post)
+{
+  post->norm     = SPIKE_KRYLOV_UNWRITTEN;
+  post->replaced = SPIKE_KRYLOV_UNWRITTEN;
+  post->ended    = SPIKE_KRYLOV_UNWRITTEN;
+}
+
 static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
 {
   SpikeKrylovCUDA *h;
@@ -17,8 +24,7 @@ static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
   s->bytes = (PetscReal)(sizeof(*h->device) + SpikeKrylovPartials(h, s->alone) * sizeof(*h->partials));
   PetscCall(SpikeMallocMapped_CUDA(1, &h->mail, &h->devicemail));
   memset((void *)h->mail, 0, sizeof(*h->mail));
-  for (int k = 0; k < SPIKE_KRYLOV_POSTS; k++)
-    h->mail->ring[k].norm = h->mail->ring[k].replaced = h->mail->ring[k].ended = SPIKE_KRYLOV_UNWRITTEN;
+  for (int k = 0; k < SPIKE_KRYLOV_POSTS; k++) SpikeKrylovClear(&h->mail->ring[k]);
   PetscCall(SpikeMallocHost_CUDA(1, &s->scalars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -207,7 +213,7 @@ static PetscErrorCode SpikeKrylovWait_CUDA(SpikeKrylov *s, SpikeKrylovPost *post
     return SpikeKrylovIsWritten(&mail->norm, &norm) && SpikeKrylovIsWritten(&mail->replaced, &replaced) &&
            SpikeKrylovIsWritten(&mail->ended, &ended);
   }));
-  mail->norm = mail->replaced = mail->ended = SPIKE_KRYLOV_UNWRITTEN; /* for the post that comes here next */
+  SpikeKrylovClear(mail); /* for the post that comes here next */
   memcpy(&value, &norm, sizeof(value));
   post->norm = (PetscReal)value;
   memcpy(&value, &replaced, sizeof(value));
