@@ -101,7 +101,8 @@ def fits(cases):
     table, before = {}, None
     for k in sorted({c[1] for c in cases if c[2] == 1.0 and c[3] == "double"}):
         table[k] = tuple(
-            fit(cases, k, column, (before, table[before][column - 1]) if k > 32 else None) for column in (1, 2)
+            fit(cases, k, column, (before, table[before][column - 1]) if k > 32 and before else None)
+            for column in (1, 2)
         )
         before = k
     return table

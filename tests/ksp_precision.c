@@ -424,7 +424,9 @@ static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
 /*
   Narrow shadow vectors: numbers of them with kernels of their own and without, forms, those of a PetscRandom. Values of
   the matrix have single precision. Iterations are about those without, the true residual is one that a method confirms,
-  and a second solve has the bits of the first. s: one more than there are rows, too
+  and a second solve has the bits of the first. s: one more than there are rows, too. Without a preconditioner a pivot
+  of M may be small by chance, and the residual of that step alone large: 3e4 of the first one in iteration 75 of the
+  band with s = 3 on 3 ranks, 2e2 with other rounding of the shadow vectors, and 290 iterations with both
 */
 static PetscErrorCode TestShadow(Kind kind, PetscInt n, PetscInt s)
 {
@@ -455,6 +457,7 @@ static PetscErrorCode TestShadow(Kind kind, PetscInt n, PetscInt s)
                               n * n, s, form, KSPFusedPrecisions[precision]));
       PetscCall(KSPTestCreatePrecision(KSPIDRFUSED, form % 2 ? PCJACOBI : PCNONE, A, precision, &ksp));
       PetscCall(KSPIDRSetS(ksp, s));
+      PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, 1e8, PETSC_CURRENT));
       if (form == 1) PetscCall(KSPSetPCSide(ksp, PC_LEFT));
       if (form == 2 || form == 3) PetscCall(KSPIDRFusedSetSmoothing(ksp, PETSC_TRUE));
       if (form == 3) PetscCall(KSPIDRFusedSetFlexible(ksp, PETSC_BOOL3_TRUE));
