@@ -96,15 +96,13 @@ gencode     = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) 
 # How the compiler packs GPU code, where it can choose: speed, or size, a quarter of the space. A process unpacks what
 # it uses, and a first PCSPIKE takes 1 to 6 ms more with size (benchmarks/results/firstsetup-cuda.txt)
 CUDA_COMPRESS ?= speed
-squeeze := $(if $(SRC.cu),$(if $(findstring compress-mode,$(shell $(CUDAC) --help 2>/dev/null)),\
-  -compress-mode=$(CUDA_COMPRESS)))
-# To see that all of it compiles, and links: a third of the time, and kernels that nobody wants to run
-ifeq ($(CUDA_COMPILE),fast)
-squeeze += $(if $(findstring Ofast-compile,$(shell $(CUDAC) --help 2>/dev/null)),--Ofast-compile=max)
-endif
+# CUDA_COMPILE=fast: to see that all of it compiles and links; a third of the time, and kernels that nobody wants to run
+nvcchelp  := $(if $(SRC.cu),$(shell $(CUDAC) --help 2>/dev/null))
+nvccflags := $(if $(findstring compress-mode,$(nvcchelp)),-compress-mode=$(CUDA_COMPRESS)) \
+  $(if $(filter fast,$(CUDA_COMPILE)),$(if $(findstring Ofast-compile,$(nvcchelp)),--Ofast-compile=max))
 # PETSc's header brings thrust's complex numbers, four seconds of each file, to those who do not say that they want none
 nocomplex := $(if $(SRC.cu),$(shell grep -q 'PETSC_USE_COMPLEX 1' $(PETSCCONF) || echo -DPETSC_SKIP_COMPLEX=1))
-OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=% -O%,$(CUDAC_FLAGS)) $(gencode) -O3 $(squeeze) \
+OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=% -O%,$(CUDAC_FLAGS)) $(gencode) -O3 $(nvccflags) \
   $(nocomplex) -Werror cross-execution-space-call
 
 SPIKE_INC := -I$(CURDIR)/include
